@@ -31,16 +31,29 @@ const LONGEST_MONTH_MS = 31 * DAY_MS;
 
 /** Creates a budget that resets at a time of day. Throws a `RangeError` for an invalid number, time or zone. */
 export function dailyBudget({ resetsAt = '00:00', zone = 'UTC', ...options }: DailyBudgetOptions): RateBudget {
-  return calendarBudget('dailyBudget', DAY_MS, (afterMs) => nextTimeOfDay({ at: resetsAt, zone, afterMs }), options);
+  const nextReset = (afterMs: number): number => nextTimeOfDay({ at: resetsAt, zone, afterMs });
+  return calendarBudget({ name: 'dailyBudget', windowMs: DAY_MS, resets: `day ${resetsAt} ${zone}`, nextReset }, options);
 }
 
 /** Creates a budget that resets on a day of the month. Throws a `RangeError` for an invalid number, day, time or zone. */
 export function monthlyBudget({ resetsOn = 1, resetsAt = '00:00', zone = 'UTC', ...options }: MonthlyBudgetOptions): RateBudget {
   const nextReset = (afterMs: number): number => nextDayOfMonth({ day: resetsOn, at: resetsAt, zone, afterMs });
-  return calendarBudget('monthlyBudget', LONGEST_MONTH_MS, nextReset, options);
+  return calendarBudget(
+    { name: 'monthlyBudget', windowMs: LONGEST_MONTH_MS, resets: `month ${resetsOn} ${resetsAt} ${zone}`, nextReset },
+    options,
+  );
 }
 
-function calendarBudget(name: string, windowMs: number, nextReset: (afterMs: number) => number, options: DailyBudgetOptions): RateBudget {
+interface Calendar {
+  /** Name of the function, for errors. */
+  readonly name: string;
+  readonly windowMs: number;
+  /** When the budget resets, as text. */
+  readonly resets: string;
+  readonly nextReset: (afterMs: number) => number;
+}
+
+function calendarBudget({ name, windowMs, resets, nextReset }: Calendar, options: DailyBudgetOptions): RateBudget {
   const { limit, guardMs = 5_000, maxDelayMs, leaseMs, clock = systemClock() } = options;
   checkBudget(name, options);
   // Throws for invalid options now, not at the first request.
@@ -49,6 +62,7 @@ function calendarBudget(name: string, windowMs: number, nextReset: (afterMs: num
     limit,
     windowMs,
     guardMs,
+    resets,
     endGrainMs: guardMs,
     clock,
     busyForMs: (countedWithinMs) => {

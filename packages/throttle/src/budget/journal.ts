@@ -48,6 +48,11 @@ export interface BudgetSnapshot {
   readonly name?: string;
   /** Length of the budget's window, in ms, when the snapshot was taken. A later process may use another length. */
   readonly windowMs: number;
+  /**
+   * When a daily or monthly budget resets, such as `day 00:00 UTC`; null for a rolling window. A later process may use another reset.
+   * Absent in snapshots of earlier versions.
+   */
+  readonly resets?: string | null;
   /** The busy slots: ms until they are free, and their weight. A slot with a time of 0 or less is free again. */
   readonly busy: readonly (readonly [ms: number, weight: number])[];
   /** The expected use by other clients: ms until it expires, and its weight. Absent if nothing is known about it. */
@@ -56,6 +61,8 @@ export interface BudgetSnapshot {
   readonly heldMs?: number;
   /** Ms since the last slot that `busy` omits became free; null if there was none. Default 0. */
   readonly freedMs?: number | null;
+  /** Time since the snapshot was written, in ms. Default 0. */
+  readonly ageMs?: number;
   /** The machine's start and uptime when the snapshot was written, if known. */
   readonly boot?: BootTime;
 }

@@ -116,6 +116,10 @@ export interface Slot {
 const DRIFT = 500e-6;
 /** Maximum number of pairs (ms until free, weight) in a snapshot's `busy`, not counting those of requests in flight. */
 const SNAPSHOT_PAIRS = 64;
+/**
+ * Resets are at whole minutes, and their slots are free a few seconds later. So this much earlier is before the reset, and after any other.
+ */
+const RESET_GRAIN_MS = 55_000;
 /** Reset headers are in whole seconds, so the end of the service's window may be off by this much. */
 const HEADER_GRAIN_MS = 1_000;
 /**
@@ -145,10 +149,12 @@ export function checkBudget(
 
 export interface RollingBudgetOptions extends RateBudgetOptions {
   /**
-   * Returns for how long a slot is busy, in ms from now, if its request is counted within `countedWithinMs`. Default: the sum of that time,
-   * the window and the guard.
+   * Returns for how long a slot is busy, in ms from now, if its request is counted within `countedWithinMs`, which is negative for an
+   * instant in the past. Default: the sum of that time, the window and the guard.
    */
   readonly busyForMs?: (countedWithinMs: number) => number;
+  /** When the budget resets, as text that is the same only for the same instants. Null for a rolling window, the default. */
+  readonly resets?: string | null;
   /**
    * Subtracted from the result of `freeAgainAt`, in ms. Two calculations of the same window's end can differ by this much if the wall clock
    * is corrected in between. Default 0.
@@ -163,6 +169,7 @@ export class RollingBudget implements RateBudget {
   readonly #maxDelayMs: number;
   readonly #leaseMs: (() => number) | undefined;
   readonly #busyForMs: (countedWithinMs: number) => number;
+  readonly #resets: string | null;
   readonly #endGrainMs: number;
   readonly #clock: Clock;
   readonly #log: SlidingWindowLog;
@@ -181,17 +188,20 @@ export class RollingBudget implements RateBudget {
 
   constructor(options: RollingBudgetOptions) {
     const { limit, windowMs, guardMs = windowMs * DRIFT + 5, maxDelayMs = 5_000, leaseMs, clock = systemClock() } = options;
-    const { busyForMs = (countedWithinMs) => countedWithinMs + windowMs + guardMs, endGrainMs = 0 } = options;
+    const { busyForMs = (countedWithinMs) => countedWithinMs + windowMs + guardMs, resets = null, endGrainMs = 0 } = options;
     this.limit = limit;
     this.windowMs = windowMs;
     this.#maxDelayMs = maxDelayMs;
     this.#leaseMs = leaseMs;
     this.#busyForMs = busyForMs;
+    this.#resets = resets;
     this.#endGrainMs = endGrainMs;
     this.#clock = clock;
     this.#forgottenUntil = clock.monotonicMs() + windowMs;
-    this.#log = new SlidingWindowLog({ limit, windowMs });
-    this.#unrefused = new SlidingWindowLog({ limit, windowMs });
+    // The slots of a calendar's window have almost the same end.
+    const log = { limit, windowMs, ...(endGrainMs > 0 && { grainMs: endGrainMs }) };
+    this.#log = new SlidingWindowLog(log);
+    this.#unrefused = new SlidingWindowLog(log);
   }
 
   get used(): number {
@@ -296,6 +306,7 @@ export class RollingBudget implements RateBudget {
     const freedMs = now - Math.max(this.#log.freedAt(now), this.#freedBefore);
     return {
       windowMs: this.windowMs,
+      resets: this.#resets,
       busy: busy.map(([ms, weight]) => [Math.ceil(ms), weight]),
       ...(this.#others !== undefined && { others: this.#others.left(now) }),
       ...(heldMs > 0 && { heldMs: Math.ceil(heldMs) }),
@@ -303,20 +314,35 @@ export class RollingBudget implements RateBudget {
     };
   }
 
-  restore({ windowMs, busy, others, heldMs = 0, freedMs = 0 }: BudgetSnapshot): void {
+  restore(snapshot: BudgetSnapshot): void {
     const now = this.#clock.monotonicMs();
+    const { busy, others, heldMs = 0, freedMs = 0 } = snapshot;
+    const { leftMs, mostMs } = this.#fromRuleOf(snapshot);
     this.#forgottenUntil = -Infinity;
-    // If the snapshot's window was shorter, its slots stay busy longer, by the difference. Slots that it no longer lists can be busy again.
-    const moreMs = Math.max(0, this.windowMs - windowMs) * (1 + DRIFT);
-    // If the snapshot's window was longer, its slots are busy no longer than a request that is taken now and counted as late as possible.
-    const mostMs = windowMs > this.windowMs ? this.#busyForMs(this.#maxDelayMs + (this.#leaseMs?.() ?? 0)) : Infinity;
     if (others !== undefined) {
       this.#others ??= new ObservedUse();
       this.#others.restore(others, now, 2 * this.#busyForMs(0));
     }
-    for (const [ms, weight] of busy) this.#count({ until: now + Math.min(ms, mostMs) + moreMs, wasRefused: false }, weight);
-    this.#freedBefore = Math.max(this.#freedBefore, now - (freedMs ?? Infinity) + moreMs);
+    for (const [ms, weight] of busy) this.#count({ until: now + leftMs(ms), wasRefused: false }, weight);
+    // Slots that the snapshot no longer lists can be busy again.
+    if (freedMs !== null) this.#freedBefore = Math.max(this.#freedBefore, now + leftMs(-freedMs));
     this.holdUntil(Math.max(now + Math.min(heldMs, mostMs), this.#freedBefore));
+  }
+
+  /**
+   * Returns for how long a slot of a snapshot is busy in this budget, from the time for which it is busy in the snapshot's. These differ if
+   * the window or the reset has changed. A slot then lasts until the end of this budget's window in which its request may have been counted
+   * at the latest. `mostMs`: maximum of that time.
+   */
+  #fromRuleOf({ windowMs, resets, ageMs = 0 }: BudgetSnapshot): { readonly leftMs: (ms: number) => number; readonly mostMs: number } {
+    if (windowMs === this.windowMs && (resets === undefined || resets === this.#resets)) return { leftMs: (ms) => ms, mostMs: Infinity };
+    const mostDelayMs = this.#maxDelayMs + (this.#leaseMs?.() ?? 0);
+    // A slot of a rolling window says when its request was counted. One of a calendar says only before which reset.
+    const sinceCountedMs = resets === null ? windowMs : this.#resets === null ? 0 : RESET_GRAIN_MS;
+    return {
+      leftMs: (ms) => this.#busyForMs(Math.min(ms - sinceCountedMs, mostDelayMs - ageMs)),
+      mostMs: this.#busyForMs(mostDelayMs),
+    };
   }
 
   readonly #settle = (slot: RollingSlot, how: Ending, evidence?: BudgetEvidence): void => {

@@ -1,4 +1,4 @@
-/** Above this limit, ends are rounded up to a multiple of a thousandth of the window and counted together. */
+/** Above this limit, ends are rounded up to a multiple of `grainMs` and counted together. */
 const EXACT_UP_TO = 1_024;
 
 interface Entry {
@@ -6,9 +6,15 @@ interface Entry {
   weight: number;
 }
 
+interface SlidingWindowLogOptions {
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly grainMs?: number;
+}
+
 /**
- * A log of weights, each with the time at which it ends, in order of these times. For a large limit, ends share about a thousand buckets
- * per window, so that the log stays small.
+ * A log of weights, each with the time at which it ends, in order of these times. For a large limit, ends share buckets of `grainMs`, by
+ * default a thousand per window, so that the log stays small.
  */
 export class SlidingWindowLog {
   readonly #bucketMs: number;
@@ -16,8 +22,8 @@ export class SlidingWindowLog {
   #total = 0;
   #freedAt = -Infinity;
 
-  constructor({ limit, windowMs }: { readonly limit: number; readonly windowMs: number }) {
-    this.#bucketMs = limit > EXACT_UP_TO ? windowMs / 1_000 : 0;
+  constructor({ limit, windowMs, grainMs = windowMs / 1_000 }: SlidingWindowLogOptions) {
+    this.#bucketMs = limit > EXACT_UP_TO ? grainMs : 0;
   }
 
   busy(now: number): number {
