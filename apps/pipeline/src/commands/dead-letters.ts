@@ -129,11 +129,15 @@ async function closing(
   assertKnown(config, definition);
   const { topics, pipelines } = config;
   const names = topicNames(topics);
-  const log = await openLog(context, topics);
+  const topic = names(`${definition.name}.dead-letters`);
+  const log = choice.dryRun === true ? await openLogToRead(context, topics) : await openLog(context, topics);
+  if (log === undefined) {
+    stderr.write(`${noneOpen(topic, choice, context)}\n`);
+    return 0;
+  }
   try {
     if (choice.dryRun !== true) await createTopics(context, { log, config: { topics, pipelines, definitions: [definition] } });
     const where = (deadLetter: OpenDeadLetter): boolean => isChosen(deadLetter, choice);
-    const topic = names(`${definition.name}.dead-letters`);
     stderr.write(`${await close({ log, group: topics.group, names, signal, where, definition, topic })}\n`);
     return signal.aborted ? 130 : 0;
   } finally {

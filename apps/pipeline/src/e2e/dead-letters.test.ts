@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
 import { startFollowers } from '@headgate/sandbox';
 import { describe, expect, it } from 'vitest';
 import { followersYaml, workplace } from './headgate-process.fixture.ts';
@@ -13,6 +14,17 @@ describe('open dead letters', () => {
     await place.headgate('enqueue', 'followers', '@a');
     await place.headgate('run');
     expect((await place.headgate('dead-letters', 'followers')).stdout).toMatch(/ 2 dead letters since .*: @a$/mu);
+  });
+
+  it('are counted by a dry run without creating the log', async () => {
+    await using place = await workplace(followersYaml({ url: 'http://127.0.0.1:1', users: [] }));
+    for (const command of ['replay', 'dismiss']) {
+      expect(await place.headgate(command, 'followers', '--dry-run')).toMatchObject({
+        code: 0,
+        stderr: 'followers.dead-letters has no open dead letter\n',
+      });
+    }
+    expect(await readdir(place.folder)).toEqual(['headgate.yaml']);
   });
 
   it('are reported by run, plan, check, the status page and /metrics until they are replayed or dismissed', async () => {
