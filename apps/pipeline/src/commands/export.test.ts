@@ -143,6 +143,10 @@ test('writes to a pipe and a device, and through a link', async () => {
   expect((await exported(cwd, { topic: 'followers.ids', out: 'link' })).code).toBe(0);
   expect((await lstat(join(cwd, 'link'))).isSymbolicLink()).toBe(true);
   expect(await readFile(join(cwd, 'elsewhere/ids.ndjson'), 'utf8')).toEqual(line);
+  await symlink('elsewhere/new', join(cwd, 'new.CSV'));
+  expect((await exported(cwd, { topic: 'followers.ids', out: 'new.CSV' })).code).toBe(0);
+  expect((await lstat(join(cwd, 'new.CSV'))).isSymbolicLink()).toBe(true);
+  expect(await readFile(join(cwd, 'elsewhere/new'), 'utf8')).toMatch(/^record_partition,/u);
   await expect(exported(cwd, { topic: 'followers.ids', out: 'elsewhere' })).rejects.toThrow(/elsewhere is a folder/);
 });
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { realpath, rename, rm, stat } from 'node:fs/promises';
-import { extname, resolve } from 'node:path';
+import { readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, extname, resolve } from 'node:path';
 import { topicNames } from '@headgate/pipeline';
 import { shown } from '../config/problem.ts';
 import { topicSchemas } from '../records/topic-schemas.ts';
@@ -98,7 +98,9 @@ async function targetOf(out: string): Promise<{ readonly path: string; readonly 
     return { path, isStream: !found.isFile() };
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    return { path: out, isStream: false };
+    // The target of a link may be missing. Links in a circle have another code.
+    const link = (error as NodeJS.ErrnoException).code === 'ENOENT' ? await readlink(out).catch(() => undefined) : undefined;
+    return link === undefined ? { path: out, isStream: false } : await targetOf(resolve(dirname(out), link));
   }
 }
 
@@ -108,7 +110,7 @@ async function isFileOfLog(path: string, file: string): Promise<boolean> {
 }
 
 function formatOf(out = ''): Format {
-  return FORMATS.find((format) => extname(out) === `.${format}`) ?? 'ndjson';
+  return FORMATS.find((format) => extname(out).toLowerCase() === `.${format}`) ?? 'ndjson';
 }
 
 async function rowWriter(format: Format, columns: readonly ExportColumn[], sink: Sink): Promise<RowWriter> {
