@@ -119,7 +119,8 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     }, content).catch((error: unknown) => {
       // If `counted` has reached this number, the log has the transaction, although its writer got an error, or has lost the lane.
       if (this.#log.counted >= id.number) return;
-      if (this.#session === undefined && !(error instanceof LaneLostError)) this.#undecided = undecidedError(lane.name, error);
+      if (this.#session === undefined && !(error instanceof LaneLostError))
+        this.#undecided = error instanceof TopicLostError ? error : undecidedError(lane.name, error);
       throw error;
     });
     this.#state?.apply(stateChanges(content.records, lane.state));
