@@ -16,6 +16,9 @@ test('retain deletes old records, but neither jobs nor dead letters, under whate
     await using old = await sqliteTopicLog({ file, now: () => Date.now() - 31 * DAY_MS });
     await old.createTopics(topics.map((name) => ({ name, partitions: 1 })));
     await old.append(topics.map((topic) => ({ topic, partition: 0, key: 'k', value: 'old' })));
+    // An alert reads dead letters in a group of its own.
+    const alerts = old.read({ topic: 'followers.dead-letters', group: 'alerts' });
+    for await (const deadLetter of alerts) await alerts.commit(deadLetter);
   }
   const config: TopicsConfig = { driver: 'sqlite', file, retain: 30 * DAY_MS, group: 'headgate', lanes: 1, prefix: '', names };
   await using log = await openTopicLog(config, undefined, { deleteOld: true });

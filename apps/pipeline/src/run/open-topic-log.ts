@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import { isAbsolute, relative } from 'node:path';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
+import type { SqliteRetention } from '@headgate/topics/sqlite';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { kafkaOptions } from './kafka-options.ts';
 
@@ -28,7 +29,7 @@ export async function openTopicLog(
         file: config.file,
         readOnly,
         ...listener,
-        ...(deleteOld && config.retain !== undefined && { retention: { maxAgeMs: config.retain, untilCommitted: keptTopics(config) } }),
+        ...(deleteOld && config.retain !== undefined && { retention: retention(config, config.retain) }),
       });
     }
     case 'kafka': {
@@ -46,13 +47,15 @@ export function ownOpenLog(config: TopicsConfig): TopicLog | undefined {
 }
 
 /**
- * Returns a function that tells whether a topic contains jobs or dead letters. No group commits offsets of dead letters, so all are kept. It
- * also recognizes the topics of pipelines that the configuration no longer has, because their jobs wait for those pipelines.
+ * Keeps unfinished jobs and all dead letters, whatever groups commit in their topics. This includes those of pipelines that the configuration
+ * no longer has, because their jobs wait for those pipelines.
  */
-function keptTopics({ names }: TopicsConfig): (topic: string) => boolean {
-  const isKept = (topic: string): boolean => /\.(?:requests|dead-letters)$/u.test(topic);
-  const renamed = new Set(Object.entries(names).flatMap(([topic, name]) => (isKept(topic) ? [name] : [])));
-  return (topic) => isKept(topic) || renamed.has(topic);
+function retention({ names }: TopicsConfig, maxAgeMs: number): SqliteRetention {
+  const named = (end: string) => {
+    const renamed = new Set(Object.entries(names).flatMap(([topic, name]) => (topic.endsWith(end) ? [name] : [])));
+    return (topic: string): boolean => topic.endsWith(end) || renamed.has(topic);
+  };
+  return { maxAgeMs, untilCommitted: named('.requests'), keep: named('.dead-letters') };
 }
 
 /** Whether the log already exists. Opening an embedded log would create it. Other logs count as existing. */

@@ -169,8 +169,10 @@ export async function openLane({
     stateRecord: ([key, value]) => ({ topic: state.topic, key: kept.prefix + key, value: JSON.stringify(value) }),
     recordLimit: (of) => limits.get(of),
     async refreshLimit(of) {
+      // Read this first: meanwhile, another record can have asked, too.
+      const before = limits.get(of)?.bytes ?? Infinity;
       const limit = await log.recordLimit(of);
-      if (limit.bytes <= (limits.get(of)?.bytes ?? Infinity)) return false;
+      if (limit.bytes <= before) return false;
       limits.set(of, limit);
       return true;
     },

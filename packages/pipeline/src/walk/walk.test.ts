@@ -854,7 +854,12 @@ test('a request that becomes invalid after its walk started leaves nothing in th
 
   const api = shelvesApi();
   const pipeline = shelves(() => walking({}, api));
-  await replayDeadLetters({ log: place.log, requests: pipeline.definition.requests });
+  const { requests } = pipeline.definition;
+  await replayDeadLetters({ log: place.log, requests });
+  // The position also survives a replay that is refused before it has begun.
+  await using early = await start({ log: place.log, pipelines: [stricter({})] });
+  expect(await early.done).toMatchObject({ outcome: 'done', snapshot: { deadLetters: { total: 1 } } });
+  await replayDeadLetters({ log: place.log, requests });
   await workedOff(place.log, pipeline, []);
   expect(api.requested).toEqual(['good 4']);
   expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item)).toEqual(GOOD);

@@ -11,6 +11,8 @@ export interface SqliteRetention {
   readonly maxAgeMs: number;
   /** Returns true for a topic whose records are deleted only before the lowest offset that any group has committed. Default: no topic. */
   readonly untilCommitted?: (topic: string) => boolean;
+  /** Returns true for a topic whose records are never deleted. Default: only the compacted ones. */
+  readonly keep?: (topic: string) => boolean;
 }
 
 export interface DeleteOldRecordsOptions {
@@ -21,7 +23,7 @@ export interface DeleteOldRecordsOptions {
 
 /** Deletes old records in the background, some rows per transaction. The file reuses their space. */
 export function deleteOldRecords({ link, retention, now }: DeleteOldRecordsOptions): { stop(): void } {
-  const { maxAgeMs, untilCommitted = () => false } = retention;
+  const { maxAgeMs, untilCommitted = () => false, keep = () => false } = retention;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
 
@@ -29,7 +31,7 @@ export function deleteOldRecords({ link, retention, now }: DeleteOldRecordsOptio
     const beforeMs = now() - maxAgeMs;
     let isMore = false;
     for (const { name, compacted } of await link.call('list-topics', null)) {
-      if (compacted || isStopped) continue;
+      if (compacted || isStopped || keep(name)) continue;
       isMore = (await link.call('delete-old', { topic: name, beforeMs, untilCommitted: untilCommitted(name) })) || isMore;
     }
     return isMore;
