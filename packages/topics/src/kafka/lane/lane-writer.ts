@@ -112,9 +112,11 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     const id = { incarnation: this.#incarnation, number: this.#log.counted + 1 };
     // The process is another member after it has joined the group again. Newcomers spare a holder only while its member lives.
     const memberId = this.#options.member()?.id;
-    const moved = memberId === undefined || memberId === this.#memberId ? [] : [this.#holderRecord({ nonce: randomUUID() })];
     await this.#untilDone(async (session) => {
-      await session.write({ ...content, records: [...content.records, ...moved] }, id);
+      // A transaction of its own and without an ID, so that a successor that writes this one again doesn't name the old holder after itself.
+      if (memberId !== undefined && memberId !== this.#memberId)
+        await session.write({ records: [this.#holderRecord({ nonce: randomUUID() })], offsets: [] });
+      await session.write(content, id);
       this.#log.counted = id.number;
     }, content).catch((error: unknown) => {
       // If `counted` has reached this number, the log has the transaction, although its writer got an error, or has lost the lane.
