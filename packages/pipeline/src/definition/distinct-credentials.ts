@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { NamedCredential } from './pipeline-definition.ts';
 import { type SecretReader, readNow } from './secret.ts';
 
-/** What a service recognizes a credential by. */
+/** Settings by which a service tells a credential from others. */
 export interface CredentialIdentity {
   /** The credential's setting that contains the secret. Absent for a credential without a secret. */
   readonly setting?: string;

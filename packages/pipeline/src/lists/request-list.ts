@@ -111,7 +111,7 @@ export function listedAndDue(
   return [...due.values()];
 }
 
-/** What the lists' markers say once all due requests are enqueued. */
+/** Result of a look at the lists, once all due requests are enqueued. */
 interface ListsEnd {
   readonly nothingDue: NothingDue;
   /** New values of the markers whose requests have left their list, or are in it again. Null: the marker is deleted. */
@@ -127,11 +127,11 @@ function* dueRequests(
   let [from, until] = [-Infinity, Infinity];
   // The lists of other pipelines, which another run has, keep their markers.
   const prefixes = options.pipelines.map((pipeline) => markersOf(options, pipeline));
-  const unlisted = new Set([...state.keys()].filter((key) => prefixes.some((prefix) => key.startsWith(prefix))));
+  const listed = new Set<string>();
   const markers = new Map<string, string | null>();
   for (const one of listedRequests(options)) {
     const { enqueuedAt, unlistedAt } = readMarker(state.get(one.marker));
-    unlisted.delete(one.marker);
+    listed.add(one.marker);
     let times = notDue(enqueuedAt, one.everyMs);
     if (!(now >= times.from && now < times.until)) {
       yield one;
@@ -140,8 +140,9 @@ function* dueRequests(
     from = Math.max(from, times.from);
     until = Math.min(until, times.until);
   }
-  for (const marker of unlisted) {
-    const { enqueuedAt, unlistedAt } = readMarker(state.get(marker));
+  for (const [marker, value] of state) {
+    if (listed.has(marker) || !prefixes.some((prefix) => marker.startsWith(prefix))) continue;
+    const { enqueuedAt, unlistedAt } = readMarker(value);
     if (unlistedAt === undefined) markers.set(marker, `${enqueuedAt} ${now}`);
     else if (now - unlistedAt > FORGET_AFTER_MS) markers.set(marker, null);
   }
