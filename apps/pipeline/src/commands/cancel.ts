@@ -5,8 +5,7 @@ import { failureText } from '../run/failure-text.ts';
 import { lanesInLog } from '../run/topics.ts';
 import { countWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
-import { type CommandContext, assertKnown, commandsFor, createTopics, openLog, readLogConfig } from './command-context.ts';
-import { noPipeline } from './usage-error.ts';
+import { type CommandContext, commandsFor, createTopics, openLog, readPipeline } from './command-context.ts';
 
 export interface CancelOptions {
   /** Name of the pipeline. */
@@ -18,11 +17,8 @@ export interface CancelOptions {
 /** Withdraws jobs that have this key and that no run has started. Resolves to the exit code: 1 if it withdrew none. */
 export async function cancel({ of, key }: CancelOptions, context: CommandContext): Promise<number> {
   const { stderr, clock, signal } = context;
-  const config = await readLogConfig(context);
-  const { topics, pipelines, definitions } = config;
-  const definition = definitions.find(({ name }) => name === of);
-  if (definition === undefined) throw noPipeline('cancel', of, definitions);
-  assertKnown(config, definition);
+  const { config, definition } = await readPipeline('cancel', of, context);
+  const { topics, pipelines } = config;
   const { group } = topics;
   const names = topicNames(topics);
   const log = await openLog(context, topics);

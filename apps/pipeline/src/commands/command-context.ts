@@ -12,6 +12,7 @@ import { type Importing, loadConfig } from '../config/load-config.ts';
 import { logExists, openTopicLog } from '../run/open-topic-log.ts';
 import { type PrepareTopicsOptions, prepareTopics } from '../run/topics.ts';
 import type { CommandFor } from '../status/open-dead-letters.ts';
+import { noPipeline } from './usage-error.ts';
 import { logOutageLabel, logEventWords } from '../status/format-outage.ts';
 import { jsonMessage } from '../status/text/json-message.ts';
 import type { Output } from '../status/text/plain-output.ts';
@@ -139,4 +140,17 @@ export async function readLogConfig(context: CommandContext): Promise<LogConfig>
 /** Throws the errors of the configuration if they leave the jobs and topics of this pipeline unknown. */
 export function assertKnown({ error }: Pick<LogConfig, 'error'>, { dependsOnOptions = false }: DefinitionInfo): void {
   if (dependsOnOptions && error !== undefined) throw error;
+}
+
+/** Reads the configuration, and finds a pipeline in it. Throws a `UsageError` for an unknown one, and what `assertKnown` throws. */
+export async function readPipeline(
+  command: string,
+  name: string,
+  context: CommandContext,
+): Promise<{ readonly config: LogConfig; readonly definition: DefinitionInfo }> {
+  const config = await readLogConfig(context);
+  const definition = config.definitions.find((one) => one.name === name);
+  if (definition === undefined) throw noPipeline(command, name, config.definitions);
+  assertKnown(config, definition);
+  return { config, definition };
 }

@@ -3,8 +3,8 @@ import { type DefinitionInfo, type KeyedRequest, topicNames } from '@headgate/pi
 import { type NewRecord, type TopicLog, textOf } from '@headgate/topics';
 import { countWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
-import { type CommandContext, assertKnown, createTopics, openLog, readLogConfig } from './command-context.ts';
-import { UsageError, noPipeline } from './usage-error.ts';
+import { type CommandContext, createTopics, openLog, readPipeline } from './command-context.ts';
+import { UsageError } from './usage-error.ts';
 
 export interface EnqueueOptions {
   readonly pipeline: string;
@@ -19,11 +19,8 @@ export interface EnqueueOptions {
 
 /** Adds jobs to a requests topic. Each becomes a new job, even if the topic already contains an equal one. Resolves to the exit code. */
 export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, context: CommandContext): Promise<number> {
-  const config = await readLogConfig(context);
-  const { topics, pipelines, definitions, configured } = config;
-  const definition = definitions.find(({ name }) => name === pipeline);
-  if (definition === undefined) throw noPipeline('enqueue', pipeline, definitions);
-  assertKnown(config, definition);
+  const { config, definition } = await readPipeline('enqueue', pipeline, context);
+  const { topics, pipelines, configured } = config;
   if (authors.length > 0 && pipeline !== 'books') throw new UsageError('enqueue: --author works only with books.');
   const wanted = entries.length === 0 && authors.length === 0 ? ['-'] : entries;
   const lines = wanted.length === 1 && wanted[0] === '-' ? await readLines(context) : wanted.map((text) => ({ text, place: '' }));
