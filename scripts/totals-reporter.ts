@@ -31,16 +31,16 @@ export default class TotalsReporter implements Reporter {
     count.failed += unhandledErrors.length;
     for (const error of unhandledErrors) failures.push({ name: 'outside of any test', reason: reasonOf([error]) });
     const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : '';
-    const file = process.env['HEADGATE_TOTALS_FILE'];
-    if (file !== undefined) writeFileSync(file, JSON.stringify({ ...count, skipped, failures }));
     const told = failures.map(({ name, reason }) => `failed: ${name}: ${reason}\n`).join('');
+    const file = process.env['HEADGATE_TOTALS_FILE'];
+    if (file !== undefined) writeFileSync(file, JSON.stringify({ ...count, skipped, failures, told }));
     const totals = file === undefined ? `${told}${count.passed} passed, ${count.failed} failed${skipped}\n` : '';
     // The default reporter still writes its own summary after this hook.
     process.on('exit', () => process.stdout.write(`${[...reasons].join('')}${totals}`));
   }
 }
 
-/** What an error and its causes say, at most 2,000 characters of each. For a failed property of fast-check, how to repeat the run, too. */
+/** The messages of an error and its causes, at most 2,000 characters of each. That of a failed property shows how to repeat the run. */
 function reasonOf(errors: readonly SerializedError[]): string {
   const said: string[] = [];
   for (let error: SerializedError | undefined = errors[0]; error !== undefined; error = error.cause) {
