@@ -62,9 +62,38 @@ it.each(IDS)('a section of a file takes the bare number %s with all its digits',
   expect([request?.body, request?.query.toString(), request?.headers['x-id']]).toEqual([{ id }, `id=${id}&all=${id}`, id]);
 });
 
+it.each([
+  { given: bare('00123'), text: '00123', json: '00123' },
+  { given: bare('1.10'), text: '1.10', json: 1.1 },
+  { given: bare('12'), text: '12', json: 12 },
+  { given: bare('12', { hasVariable: true }), text: '12', json: '12' },
+  { given: scalar({ text: 'True', bare: true, folder: '/' }), text: 'True', json: true },
+])('a section of a file sends $text as text, and in JSON $json', async ({ given, text, json }) => {
+  const items = { post: '/items', body: { at: given }, query: { at: given }, headers: { 'x-at': given }, add: { at: given }, key: '$.n' };
+  const streams = { items, sent: { post: '/sent', form: { at: given } } };
+  const answered = [{ n: 1 }];
+  const routes = {
+    'POST /items': () => ({ body: answered }),
+    'POST /sent': () => ({ body: answered }),
+    'POST /login': () => ({ body: { access_token: 'token' } }),
+  };
+  for (const way of ['form', 'json']) {
+    const token = { url: '/login', [way]: { at: given } };
+    const { records, api } = await list({ ...bearer, credentials: [{ name: 'app', token }], streams, [OF_FILE]: true } as never, {
+      routes,
+    });
+    expect(records['items']).toEqual([['1', { n: 1, at: json }]]);
+    const request = (path: string) => api.answered.find((one) => one.path === path);
+    expect(request('/items')).toMatchObject({ body: { at: json }, headers: { 'x-at': text } });
+    expect(request('/items')?.query.toString()).toBe(`at=${text}`);
+    expect(request('/sent')?.body).toEqual({ at: text });
+    expect(request('/login')?.body).toMatchObject({ at: way === 'form' ? text : json });
+  }
+});
+
 /** An unquoted number of a configuration file. */
-function bare(text: string): unknown {
-  return scalar({ text, bare: Number(text), folder: '/' });
+function bare(text: string, more?: { readonly hasVariable: true }): unknown {
+  return scalar({ text, bare: Number(text), folder: '/', ...more });
 }
 
 it.each([

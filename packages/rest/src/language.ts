@@ -11,7 +11,17 @@ import {
 import * as z from 'zod';
 import { exactNumber, numberOf } from './json-value.ts';
 import { type Path, path, readPath } from './path.ts';
-import { type JsonTemplate, type Placeholder, type Template, fieldsOf, isTemplate, jsonTemplate, parameter, template } from './template.ts';
+import {
+  type JsonTemplate,
+  type Placeholder,
+  type Template,
+  fieldsOf,
+  isTemplate,
+  jsonTemplate,
+  parameter,
+  template,
+  typedTemplate,
+} from './template.ts';
 import { isTimeFormat, timeOf } from './time.ts';
 
 // The schema for a section with `use: rest`. The descriptions of its settings appear in the documentation and in the JSON Schema.
@@ -54,7 +64,8 @@ const placeSchema = z
   .refine((given) => Object.keys(given).length === 1, 'needs one place: query, header, body or field.')
   .meta({ examples: [{ query: 'cursor' }] });
 
-const scalar = z.union([z.string(), exactNumber(), z.boolean(), z.null()]);
+const scalar = z.union([exactNumber(), z.boolean(), z.string(), z.null()]);
+const formField = z.union([z.string(), exactNumber(), z.boolean(), z.null()]);
 
 const token = z
   .strictObject({
@@ -76,7 +87,7 @@ const token = z
     refreshToken: secret({ encoded: true })
       .exactOptional()
       .describe('Refresh token, for `grant: refresh_token`. One that changes at each use is not supported.'),
-    form: z.record(z.string(), scalar).exactOptional().describe('Other fields of the request, such as `scope`.'),
+    form: z.record(z.string(), formField).exactOptional().describe('Other fields of the request, such as `scope`.'),
     json: z.record(z.string(), scalar).exactOptional().describe('The same, and the request is sent as JSON.'),
     at: path({ singular: true }).prefault('$.access_token').describe('Path of the token in the response.'),
     expires: path({ singular: true })
@@ -246,7 +257,7 @@ const pages = z
     page: placeSchema.exactOptional().describe('Place of the page number in the request.'),
     offset: placeSchema.exactOptional().describe('Place of the offset in the request: the number of records before the page.'),
     first: z
-      .union([z.string(), exactNumber()])
+      .union([exactNumber(), z.string()])
       .exactOptional()
       .describe('First cursor, number or offset. Default: no cursor, page 1, offset 0.'),
     end: z
@@ -304,7 +315,7 @@ const pages = z
 const since = z.strictObject({
   from: path({ singular: true }).describe('Path of the time at which a record changed.'),
   first: z
-    .union([z.string(), exactNumber()])
+    .union([exactNumber(), z.string()])
     .refine((first) => timeOf(first) !== undefined, "isn't a time. Write it like 2024-01-01 or 2024-01-01T12:00:00Z.")
     .exactOptional()
     .describe('Start time of the first listing. Default: none is sent.'),
@@ -383,7 +394,10 @@ function textOf(error: unknown): string {
 }
 
 /** A text for a member of `add`. A path is refused, because its own text would be written into each record. */
-const added = template().refine(({ text }) => !/^\$[.[]/.test(text), 'is a path, but only fields of the job can be added. Write {field}.');
+const added = typedTemplate().refine(
+  ({ text }) => !/^\$[.[]/.test(text),
+  'is a path, but only fields of the job can be added. Write {field}.',
+);
 
 const everyStream = {
   headers: z.record(headerName, template()).exactOptional().describe('Headers of each request.'),

@@ -26,9 +26,20 @@ export type ValueOf = (placeholder: Placeholder) => string | number | boolean | 
 
 const PLACEHOLDER = /\{\{|\}\}|\{([A-Za-z_]\w*)(?::([^{}]+))?\}|[{}]/g;
 
-/** The schema for a text with placeholders in braces. A literal brace is written twice. */
+const number = exactNumber({ abort: true });
+
+/** The schema for a text with placeholders in braces, for a place that sends text. A literal brace is written twice. */
 export function template(): z.ZodType<Template, string | number | boolean> {
-  return z.union([z.string(), exactNumber({ abort: true }), z.boolean()]).transform((given, context): Template => {
+  return templateIn(z.union([z.string(), number, z.boolean()]));
+}
+
+/** The same, for a place that sends JSON: in a file, an unquoted number or boolean is one. */
+export function typedTemplate(): z.ZodType<Template, string | number | boolean> {
+  return templateIn(z.union([number, z.boolean(), z.string()]));
+}
+
+function templateIn(schema: z.ZodType<string | number | boolean, string | number | boolean>): ReturnType<typeof template> {
+  return schema.transform((given, context): Template => {
     if (typeof given !== 'string') return { text: String(given), fields: [], render: () => String(given), value: () => given };
     const parts: (string | Placeholder)[] = [];
     let end = 0;
@@ -76,7 +87,7 @@ export type JsonTemplate = Template | { readonly [name: string]: JsonTemplate } 
 
 /** The schema for a {@link JsonTemplate}. */
 export function jsonTemplate(): z.ZodType<JsonTemplate> {
-  const schema: z.ZodType<JsonTemplate> = z.lazy(() => z.union([z.null(), template(), z.array(schema), z.record(z.string(), schema)]));
+  const schema: z.ZodType<JsonTemplate> = z.lazy(() => z.union([z.null(), typedTemplate(), z.array(schema), z.record(z.string(), schema)]));
   return schema;
 }
 

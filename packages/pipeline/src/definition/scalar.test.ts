@@ -30,6 +30,8 @@ function parsed(schema: z.ZodType, value: unknown): unknown {
 
 const path = (): z.ZodType<string> => z.string().meta({ format: 'path' });
 
+const numberOrText = z.union([z.number(), z.string()]);
+
 it.each<[string, z.ZodType, unknown, unknown]>([
   ['text keeps its digits', z.string(), '9007199254740993123', '9007199254740993123'],
   ['a number', z.number(), '1.5', 1.5],
@@ -41,11 +43,19 @@ it.each<[string, z.ZodType, unknown, unknown]>([
   ['a word', z.enum(['1', 'true']), 'true', 'true'],
   ['a constant of a variable', z.literal([1, 2]), '$2', 2],
   ['a constant in quotes is none', z.literal(false), "'false", ["a: isn't known. Write false."]],
-  ['a number before text', z.union([z.string(), z.number()]), '5', 5],
-  ['text in quotes before a number', z.union([z.string(), z.number()]), "'5", '5'],
+  ['text before a number', z.union([z.string(), z.number()]), '5', '5'],
+  ['a number before text', numberOrText, '5', 5],
+  ['text in quotes beside a number', numberOrText, "'5", '5'],
+  ['text of a variable beside a number', numberOrText, '$5', '5'],
+  ['text of a variable beside a truth value', z.union([z.boolean(), z.string()]), '$true', 'true'],
+  ['text of a variable beside both', z.union([z.null(), numberOrText.transform((value) => [value])]), '$5', ['5']],
+  ['a constant of a variable beside text', z.union([z.literal(false), z.string()]), '$false', false],
+  ['leading zeros beside a number', numberOrText, '007', '007'],
+  ['leading zeros', z.number(), '007', 7],
+  ['a fraction beside text', numberOrText, '1.0', 1],
   ['a duration is text', duration(), '30', ["a: isn't a duration. Write 30s or 30ms."]],
   ['a duration beside numbers', z.union([z.number(), duration()]), '15m', 900_000],
-  ['anything', z.record(z.string(), z.unknown()), { a: ['1', { b: 'true' }, 'x'] }, { a: [1, { b: true }, 'x'] }],
+  ['anything', z.record(z.string(), z.unknown()), { a: ['1', { b: 'true' }, 'x', '$1', '01'] }, { a: [1, { b: true }, 'x', '1', '01'] }],
   ['what a function makes text of', z.preprocess((value) => `${String(value)}!`, z.string()), '007', '007!'],
   ['what a function makes a list of', z.preprocess((value) => [value].flat(), z.array(z.unknown())), ['1'], [1]],
   ['a list without entries', z.array(z.string()), null, []],

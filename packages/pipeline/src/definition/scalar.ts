@@ -56,8 +56,8 @@ type Schema = $ZodType;
 
 /**
  * Returns a copy of a schema that reads values of a configuration file. It reads text as written, so that an unquoted ID loses no digits.
- * Numbers and booleans can come from variables. Relative paths (`format: 'path'`) are resolved against the scalar's folder. Refinements and
- * transforms get the same input as for options in code.
+ * Numbers and booleans can come from variables, except where a union also accepts text. A union tries its schemas in order. Relative paths
+ * (`format: 'path'`) are resolved against the scalar's folder. Refinements and transforms get the same input as for options in code.
  */
 export function ofFile<Given extends z.ZodType>(schema: Given): Given {
   return copyOf(schema, [], new Map()).schema as Given;
@@ -65,7 +65,7 @@ export function ofFile<Given extends z.ZodType>(schema: Given): Given {
 
 interface Copy {
   readonly schema: Schema;
-  /** Contains `text` if the schema accepts any text, and `numbers` if it accepts numbers or booleans. */
+  /** Contains `text` if the schema accepts any text, and `numbers` if it accepts any number or boolean. */
   readonly takes: readonly ('text' | 'numbers')[];
 }
 
@@ -85,9 +85,10 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
   const same = (one: Schema): Copy => copyOf(one, traits, copies);
   const other = (one: Schema): Schema => copyOf(one, [], copies).schema;
   const { def } = (schema as $ZodTypes)._zod;
+  const copied = (parts: object): Schema => clone(schema, { ...def, ...parts });
   /** Copies a schema that passes its value on to the schemas within it. */
   const handing = (parts: object, takes: Copy['takes']): Copy => {
-    const copy = { schema: clone(schema, { ...def, ...parts }), takes };
+    const copy = { schema: copied(parts), takes };
     if (above.length === 0) copies.set(schema, copy);
     return copy;
   };
@@ -125,8 +126,7 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
     case 'enum':
     case 'literal': {
       const words: readonly unknown[] = def.type === 'enum' ? Object.values(def.entries) : def.values;
-      const takes = words.every((word) => typeof word === 'string') ? [] : (['numbers'] as const);
-      return reading({ single: ({ text, bare }) => (words.includes(bare) ? bare : text), takes });
+      return reading({ single: ({ text, bare }) => (words.includes(bare) ? bare : text) });
     }
     case 'any':
     case 'unknown':
@@ -155,15 +155,22 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
     case 'union': {
       const options = def.options.map(same);
       const { discriminator: key } = def as { readonly discriminator?: string };
-      // Try numbers before text, because a text schema would accept any number as text.
-      if (key === undefined) options.sort((a, b) => Number(b.takes.includes('numbers')) - Number(a.takes.includes('numbers')));
       const parts = { options: options.map((one) => one.schema) };
       if (key !== undefined)
         return reading({ several: (value) => (isMapping(value) ? { ...value, [key]: plain(value[key], []) } : value) }, parts);
-      return handing(
+      const copy = handing(
         parts,
         options.flatMap(({ takes }) => takes),
       );
+      const texts = options.filter(({ takes }) => takes.includes('text') || takes.length === 0);
+      if (copy.takes.includes('text') && texts.length < options.length) {
+        const ofText = copied({ options: texts.map((one) => one.schema) })._zod;
+        const own = copy.schema._zod;
+        const run = own.run.bind(own);
+        own.run = (payload, context) =>
+          isScalar(payload.value) && isText(payload.value) ? ofText.run(payload, context) : run(payload, context);
+      }
+      return copy;
     }
     case 'intersection': {
       const [left, right] = [same(def.left), same(def.right)];
@@ -182,8 +189,17 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
   }
 }
 
-function asWritten({ text, bare, hasVariable }: Scalar): unknown {
-  return hasVariable ? text : (bare ?? text);
+/** The value, for a schema that accepts both text and numbers. */
+function asWritten(scalar: Scalar): unknown {
+  return isText(scalar) ? scalar.text : (scalar.bare ?? scalar.text);
+}
+
+/** A number as JSON spells it. YAML also accepts spellings such as 007 and +5, which are more likely IDs. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?$/i;
+
+/** True if the value is text wherever text is accepted. The value of a variable is, because a password or an ID can consist of digits. */
+function isText({ text, bare, hasVariable }: Scalar): boolean {
+  return hasVariable || (typeof bare === 'number' && !NUMBER.test(text));
 }
 
 function note(scalar: Scalar, traits: readonly Trait[]): void {
