@@ -5,7 +5,10 @@ import type { Problem } from './problem.ts';
 
 /** The sections without problems, and all definitions. */
 export type ValidSections = Partial<Config> & {
-  /** The definitions of the built-in pipelines, and of the file's own pipelines even if their options have errors. */
+  /**
+   * The definitions of the built-in pipelines, and of the file's own pipelines even if their options have errors. If a module can't be
+   * loaded, only its pipeline's name is known.
+   */
   readonly definitions?: readonly DefinitionInfo[];
 };
 

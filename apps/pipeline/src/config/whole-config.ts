@@ -11,7 +11,7 @@ export interface ReadConfig {
   readonly status: false | StatusConfig | undefined;
   /** Sections without errors. */
   readonly pipelines: readonly Pipeline[];
-  /** The definitions of all pipelines that could be loaded, even if their options have errors. */
+  /** The definitions of all pipelines, even if their options have errors. If a module can't be loaded, only its pipeline's name is known. */
   readonly definitions: readonly DefinitionInfo[];
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type OptionIssue, type ParsedOptions, type Pipeline, parseOptions } from '@headgate/pipeline';
+import { type DefinitionInfo, type OptionIssue, type ParsedOptions, type Pipeline, definePipeline, parseOptions } from '@headgate/pipeline';
 import { isPem, plainFileFlaw } from '@headgate/pipeline/internal';
 import { type ParsedNode, isMap, isScalar, isSeq } from 'yaml';
-import type * as z from 'zod';
+import * as z from 'zod';
 import { type AnyPipeline, BUILT_IN, isDefinedPipeline, isInvalidOptions } from './built-in.ts';
 import { ConfigError } from './config-error.ts';
 import { withExcerpts } from './excerpt.ts';
@@ -127,7 +127,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     const shownUse = shownPath(use.source);
     if (shownUse === quoted(use.source)) open.set(use.range[0], use.range[1] - use.range[0]);
     if (use.source === 'rest') {
-      if (PIPELINE_NAME.test(name) && name !== 'headgate') return (await import('@headgate/rest')).rest(name);
+      if (isPipelineName(name)) return (await import('@headgate/rest')).rest(name);
       problems.push({ origin: values.originOf([name]), at: 'key', message: BAD_NAME });
       return undefined;
     }
@@ -150,7 +150,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
       return complain(`${shownUse} has no pipeline as its default export. Write: export default definePipeline({ … });`);
     }
     if (found.definition.name === name) return found;
-    if (!PIPELINE_NAME.test(name) || name === 'headgate') {
+    if (!isPipelineName(name)) {
       problems.push({ origin: values.originOf([name]), at: 'key', message: BAD_NAME });
       return undefined;
     }
@@ -161,6 +161,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
   }
 
   const candidates = new Map<string, AnyPipeline>();
+  const unloaded: DefinitionInfo[] = [];
   const defined = new Map(BUILT_IN.map((one) => [one.definition.name, one]));
   for (const [name, node] of sections) {
     if (name === 'topics' || name === 'status') continue;
@@ -171,7 +172,9 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     }
     const pipeline = use === undefined ? defined.get(name) : await own(name, use.value);
     if (pipeline !== undefined) candidates.set(name, pipeline);
-    else if (use === undefined) {
+    else if (use !== undefined) {
+      if (isPipelineName(name)) unloaded.push(unknownDefinition(name));
+    } else {
       const message = unknownKeyMessage(name, ['topics', 'status', ...defined.keys()]);
       const cure = message.includes('Did you mean') ? '' : ' To add your own pipeline, write use: ./its-module.ts under its name.';
       problems.push({ origin: values.originOf([name]), message: message + cure, at: 'key' });
@@ -205,12 +208,25 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     topics,
     status,
     pipelines,
-    definitions: [...candidates.values(), ...pipelines].map(({ definition }) => definition),
+    definitions: [...unloaded, ...[...candidates.values(), ...pipelines].map(({ definition }) => definition)],
     problems: problems.map(problemOf),
     warnings: warnings.map(problemOf),
     problemAt: (at, message, of = 'value') => problemOf({ origin: values.originOf(at), message, at: of }),
     withExcerpts: (found) => withExcerpts(found, { text: source, isKeyShown: isKeyShown(), open }),
   };
+}
+
+function isPipelineName(name: string): boolean {
+  return PIPELINE_NAME.test(name) && name !== 'headgate';
+}
+
+/** The definition of a pipeline whose module can't be loaded: only its name is known. */
+function unknownDefinition(name: string): DefinitionInfo {
+  const open = (): never => {
+    throw new TypeError(`the module of ${name} isn't loaded`);
+  };
+  const { definition } = definePipeline({ name, options: z.looseObject({}), request: z.unknown(), topics: {}, keyOf: String, open });
+  return { ...definition, dependsOnOptions: true };
 }
 
 /** The keys that messages may show in a file with these pipelines. */
