@@ -98,6 +98,7 @@ export function againFrom({ pages, since }: Pick<Stream, 'pages' | 'since'>, cur
   const isOrdered = since?.order === 'ascending' && edge?.newest !== undefined;
   const times =
     since === undefined || began === undefined ? {} : { began, ...windowFrom(since, isOrdered ? edge.newest : cursor.since, began) };
-  const seen = [...(cursor.seen ?? []), ...(isOrdered ? writtenOf(edge) : [])];
+  // `edge` already has the records of `cursor.seen` that are as new as its newest time, so `seen` doesn't grow with the restarts.
+  const seen = isOrdered ? writtenOf(edge) : cursor.seen;
   return { at: firstAt(pages), way, ...times, edge, seen, again: again + 1 };
 }
