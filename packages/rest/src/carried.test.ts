@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Carried, MAX_DIGESTS, carriedOn, writtenOf } from './carried.ts';
+import { type Carried, MAX_DIGESTS, carriedOn, crowdedIn, writtenOf } from './carried.ts';
 import { digestOf } from './json-value.ts';
 import { restOptions } from './language.ts';
 
@@ -46,4 +46,21 @@ it.each(['ascending', 'descending'])('of too many records in the overlap, the ne
   expect(records.filter((record) => !carried.has(digestOf(record))).map(({ id }) => id)).toEqual(
     Array.from({ length: 100 }, (_, id) => id),
   );
+});
+
+it('records whose time is too far ahead take no capacity from those of the overlap', () => {
+  const far = Array.from({ length: MAX_DIGESTS + 1 }, (_, id) => ({ id: -1 - id, at: '9999-12-31T00:00:00Z' }));
+  const near = [changed(0, 1), changed(OVERLAP_MIN, 2)];
+  for (const pages of [
+    [near, far],
+    [far, near],
+    [near, far, [changed(OVERLAP_MIN, 3)]],
+  ]) {
+    const carried = carriedBy(pages);
+    const written = writtenOf(carried);
+    const expected = pages.flat().filter(({ id }) => id > 0);
+    expect(written).toEqual(expect.arrayContaining(expected.map(digestOf)));
+    expect(written).toHaveLength(MAX_DIGESTS + expected.length);
+    expect(crowdedIn(carried)).toEqual({ overlap: false, ahead: true });
+  }
 });

@@ -10,7 +10,10 @@ export type Carried = {
   readonly written: Readonly<Record<string, number>>;
 };
 
-/** Maximum number of kept digests, the newest ones. If the overlap contains more records, the next listing can write some of them again. */
+/**
+ * Maximum number of kept digests, the newest ones: of the records of the overlap, and as many of those that are too far ahead to count. If
+ * there are more, the next listing can write some of them again.
+ */
 export const MAX_DIGESTS = 4_000;
 
 /**
@@ -38,7 +41,20 @@ export function carriedOn(stream: Stream, { records, digests, receivedMs }: Date
   const written = new Map(Object.entries(before?.written ?? {}));
   for (const [i, record] of records.entries()) written.set(digests[i] ?? '', timeOf(scalarOf(since.from.first(record))) ?? 0);
   const kept = [...written].filter(([, ms]) => ms >= from).toSorted(([, one], [, other]) => one - other);
-  return { newest, written: Object.fromEntries(kept.slice(-MAX_DIGESTS)) };
+  const { overlap, ahead } = parted(kept, newest);
+  return { newest, written: Object.fromEntries([...overlap.slice(-MAX_DIGESTS), ...ahead.slice(-MAX_DIGESTS)]) };
+}
+
+/** Separates the records of the overlap from those ahead of the newest time, which every listing returns again. */
+function parted(written: readonly (readonly [digest: string, ms: number])[], newest: Time | undefined) {
+  const newestMs = timeOf(newest) ?? -Infinity;
+  return { overlap: written.filter(([, ms]) => ms <= newestMs), ahead: written.filter(([, ms]) => ms > newestMs) };
+}
+
+/** Whether the next listing can write records of the overlap again, or records ahead of it, because there are too many to keep. */
+export function crowdedIn({ newest, written = {} }: Partial<Carried> = {}): { readonly overlap: boolean; readonly ahead: boolean } {
+  const { overlap, ahead } = parted(Object.entries(written), newest);
+  return { overlap: overlap.length >= MAX_DIGESTS, ahead: ahead.length >= MAX_DIGESTS };
 }
 
 /** The digests of all records that the next listing skips. */

@@ -31,7 +31,7 @@ import type { Json } from '@headgate/throttle';
 import * as z from 'zod';
 import { type RestPage, isKeyPart, keyOf, verdictOf } from './answer.ts';
 import { type RestCredential, credentialOf } from './credentials.ts';
-import { type Carried, MAX_DIGESTS, carriedOn, writtenOf } from './carried.ts';
+import { type Carried, MAX_DIGESTS, carriedOn, crowdedIn, writtenOf } from './carried.ts';
 import { type Cursor, firstCursor } from './cursor.ts';
 import { evidenceOf } from './evidence.ts';
 import { exactNumber, kindOf, scalarOf } from './json-value.ts';
@@ -168,7 +168,7 @@ function pipelineOf(name: string, section: RestOptions) {
           const before = carried as Carried | undefined;
           const written = new Set(writtenOf(before));
           if (notice !== undefined) warn(notice);
-          if (page === 1 && written.size >= MAX_DIGESTS) warn(crowded(requestKey(request)));
+          if (page === 1) for (const message of crowdedNotices(requestKey(request), before)) warn(message);
           for (const [i, record] of records.entries()) {
             if (written.has(digests[i] ?? '')) continue;
             const flaw = flawOf(stream, record, fieldsOf(request));
@@ -287,8 +287,11 @@ function flawOf(stream: Stream, record: unknown, fields: Fields): string | undef
   return undefined;
 }
 
-function crowded(subject: string): string {
-  return `${subject}: more than ${MAX_DIGESTS.toLocaleString('en-US')} records are within the overlap before the newest one. Some of them may be written again: make overlap shorter.`;
+function* crowdedNotices(subject: string, carried: Carried | undefined): Iterable<string> {
+  const { overlap, ahead } = crowdedIn(carried);
+  const more = `${subject}: more than ${MAX_DIGESTS.toLocaleString('en-US')} records`;
+  if (overlap) yield `${more} are within the overlap before the newest one. Some of them may be written again: make overlap shorter.`;
+  if (ahead) yield `${more} have a time more than a day ahead. Some of them may be written again: check since.from.`;
 }
 
 function neverWritten(): never {
