@@ -147,6 +147,11 @@ test('writes to a pipe and a device, and through a link', async () => {
   expect((await exported(cwd, { topic: 'followers.ids', out: 'new.CSV' })).code).toBe(0);
   expect((await lstat(join(cwd, 'new.CSV'))).isSymbolicLink()).toBe(true);
   expect(await readFile(join(cwd, 'elsewhere/new'), 'utf8')).toMatch(/^record_partition,/u);
+  await mkdir(join(cwd, 'deep/real'), { recursive: true });
+  await symlink('../elsewhere.csv', join(cwd, 'deep/real/link.csv'));
+  await symlink('deep/real', join(cwd, 'linked'));
+  expect((await exported(cwd, { topic: 'followers.ids', out: 'linked/link.csv' })).code).toBe(0);
+  expect(await readFile(join(cwd, 'deep/elsewhere.csv'), 'utf8')).toMatch(/^record_partition,/u);
   await expect(exported(cwd, { topic: 'followers.ids', out: 'elsewhere' })).rejects.toThrow(/elsewhere is a folder/);
 });
 

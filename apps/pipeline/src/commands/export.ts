@@ -92,15 +92,15 @@ export async function exportTopic(
 /** Resolves links in `out`. `isStream` is true for a pipe or device, which is written directly. */
 async function targetOf(out: string): Promise<{ readonly path: string; readonly isStream: boolean }> {
   try {
-    const path = await realpath(out);
-    const found = await stat(path);
+    const found = await stat(out);
     if (found.isDirectory()) throw new UsageError(`export: ${out} is a folder. Name a file in it.`);
-    return { path, isStream: !found.isFile() };
+    // A pipe of the shell, such as /dev/fd/63, can be opened, but has no real path.
+    return found.isFile() ? { path: await realpath(out), isStream: false } : { path: out, isStream: true };
   } catch (error) {
     if (error instanceof UsageError) throw error;
     // The target of a link may be missing. Links in a circle have another code.
     const link = (error as NodeJS.ErrnoException).code === 'ENOENT' ? await readlink(out).catch(() => undefined) : undefined;
-    return link === undefined ? { path: out, isStream: false } : await targetOf(resolve(dirname(out), link));
+    return link === undefined ? { path: out, isStream: false } : await targetOf(resolve(await realpath(dirname(out)), link));
   }
 }
 

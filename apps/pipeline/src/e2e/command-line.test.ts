@@ -189,6 +189,15 @@ describe('headgate', () => {
     }
   });
 
+  it('exports to a pipe of the shell', async () => {
+    await using place = await workplace('books: { baseUrl: https://books.example.com, key: "${KEY}" }\n', { processes: true });
+    const { code, stderr } = await place.shell(`${place.commandLine} export books.records --format csv --out /dev/stdout | tee piped.csv`);
+    expect([code, stderr]).toEqual([0, '0 records of books.records in /dev/stdout\n']);
+    expect(await readFile(join(place.folder, 'piped.csv'), 'utf8')).toBe(
+      'record_partition,record_offset,record_time,record_key,isbn,record,record_value\n',
+    );
+  });
+
   it('re-enqueues the requests of dead letters once', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { protected: true } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
