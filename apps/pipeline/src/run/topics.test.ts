@@ -54,6 +54,20 @@ test('only a run adds partitions for more lanes; other commands use the lanes th
   expect(await lanesInLog(log, topics, 'followers')).toBe(2);
 });
 
+test('other commands create missing topics with the lanes that the log has, so that more lanes can be taken back until a run uses them', async () => {
+  const folder = await configFolder({});
+  const file = `${folder}/headgate.db`;
+  await using log = await sqliteTopicLog({ file });
+  const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 1, prefix: '', names: {} };
+  await log.createTopics(runTopics({ topics, pipelines: [] }).filter(({ name }) => name !== 'followers.changes'));
+  await prepareTopics({ log, config: { topics: { ...topics, lanes: 2 }, pipelines: [] } });
+  const partitions = async () => (await partitionsOf({ log, config: { topics, pipelines: [] } })).get('followers.changes');
+  expect(await partitions()).toBe(1);
+  expect((await prepareTopics({ log, config: { topics, pipelines: [] }, grow: true })).grown).toEqual([]);
+  await prepareTopics({ log, config: { topics: { ...topics, lanes: 2 }, pipelines: [] }, grow: true });
+  expect((await log.listTopics(['followers.changes']))[0]?.partitions).toBe(2);
+});
+
 test('books have one partition whatever the lanes; a state that is too large asks for lanes; what else is wrong is kept', async () => {
   const log = refusing(
     new TopicMismatchError({

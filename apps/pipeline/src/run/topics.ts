@@ -23,8 +23,7 @@ export interface PrepareTopicsOptions {
 
 /** Creates the missing topics of a run. Throws a `TopicMismatchError` that says what to do about topics that don't fit. */
 export async function prepareTopics({ log, config, validateOnly = false, grow = false }: PrepareTopicsOptions): Promise<CreatedTopics> {
-  const wanted = runTopics(config);
-  const specs = validateOnly || grow ? wanted : await withAdvice(config, withoutGrowth(log, wanted));
+  const specs = validateOnly || grow ? runTopics(config) : await withAdvice(config, withoutGrowth(log, config));
   const made = await withAdvice(config, log.createTopics(specs, { validateOnly }));
   // Without pipelines, `topicSpecs` returns only the topic of the group's state.
   const [group] = topicSpecs([], { lanes: 1, names: topicNames(config.topics) });
@@ -56,11 +55,22 @@ export async function partitionsOf({ log, config }: Pick<PrepareTopicsOptions, '
   return partitions;
 }
 
-/** Returns the topics with the partitions that they have, if these are too few. */
-async function withoutGrowth(log: TopicLog, specs: readonly NewTopicSpec[]): Promise<readonly NewTopicSpec[]> {
-  const { grown } = await log.createTopics(specs, { validateOnly: true });
-  const existing = new Map(grown.map(({ topic, from }) => [topic, from]));
-  return specs.map((spec) => ({ ...spec, partitions: existing.get(spec.name) ?? spec.partitions }));
+/**
+ * Returns the topics of a run without the partitions that only a run adds: existing topics as they are, and missing ones for the lanes that
+ * the log has.
+ */
+async function withoutGrowth(log: TopicLog, config: ConfigOfLog): Promise<readonly NewTopicSpec[]> {
+  const wanted = runTopics(config);
+  const { created, grown } = await log.createTopics(wanted, { validateOnly: true });
+  const names = topicNames(config.topics);
+  const requests = new Set(pipelinesWithTopics(config).map(({ name }) => names(`${name}.requests`)));
+  const lanes = Math.min(config.topics.lanes, ...grown.filter(({ topic }) => requests.has(topic)).map(({ from }) => from));
+  const missing = runTopics({ ...config, topics: { ...config.topics, lanes } }).filter(({ name }) => created.includes(name));
+  const partitions = new Map([
+    ...missing.map((spec) => [spec.name, spec.partitions] as const),
+    ...grown.map(({ topic, from }) => [topic, from] as const),
+  ]);
+  return wanted.map((spec) => ({ ...spec, partitions: partitions.get(spec.name) ?? spec.partitions }));
 }
 
 /** Number of lanes of a pipeline in the log. After `topics.lanes` was raised, that's the earlier number until a run adds partitions. */
