@@ -13,6 +13,7 @@ import {
   workedOff,
 } from '../testing/shelves.fixture.ts';
 import { temporaryLog } from '../testing/temporary-log.fixture.ts';
+import type { RunEvent } from '../view/events.ts';
 import type { Processor } from './processor.ts';
 import { lookup } from '../lookup/lookup.ts';
 import { route } from './route.ts';
@@ -89,30 +90,39 @@ test('a stopped run continues requests of every kind', async () => {
   }
 });
 
-/** Two kinds of walks with the same keys. If `isStuck`, their `after` waits until the run stops. */
+interface Walked {
+  readonly carried: string[];
+  readonly ends: string[];
+  /** If true, `after` waits until the run stops. */
+  readonly isStuck?: boolean;
+}
+
+function walkOf(source: ShelvesApi, kind: string, { carried, ends, isStuck = false }: Walked): Processor<Shelf, Topics> {
+  return walk<ShelfQuery, ItemsPage, number, Shelf, Topics>({
+    source,
+    paging: (request, { carried: since }) => ({
+      ...shelfPaging(request),
+      get first() {
+        carried.push(`${kind} of ${request.shelf} since ${JSON.stringify(since)}`);
+        return 0;
+      },
+    }),
+    records: ({ items }, { topics, key }) => items.map((item) => topics.records({ key, value: { item: `${kind} ${item}` } })),
+    carry: ({ items }) => `${kind} ${items.at(-1)}`,
+    async *after(crawl, previous, { topics, signal }) {
+      if (isStuck) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))));
+      ends.push(`${kind} ${crawl.id} after ${previous?.id ?? 'none'}`);
+      yield await Promise.resolve(topics.log({ key: crawl.key, value: kind }));
+    },
+  });
+}
+
+/** Two kinds of walks with the same keys. */
 function twoWalks(carried: string[], ends: string[], isStuck = false): Processor<Shelf, Topics> {
   const source = shelvesApi();
-  const walked = (kind: string) =>
-    walk<ShelfQuery, ItemsPage, number, Shelf, Topics>({
-      source,
-      paging: (request, { carried: since }) => ({
-        ...shelfPaging(request),
-        get first() {
-          carried.push(`${kind} of ${request.shelf} since ${JSON.stringify(since)}`);
-          return 0;
-        },
-      }),
-      records: ({ items }, { topics, key }) => items.map((item) => topics.records({ key, value: { item: `${kind} ${item}` } })),
-      carry: ({ items }) => `${kind} ${items.at(-1)}`,
-      async *after(crawl, previous, { topics, signal }) {
-        if (isStuck) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))));
-        ends.push(`${kind} ${crawl.id} after ${previous?.id ?? 'none'}`);
-        yield await Promise.resolve(topics.log({ key: crawl.key, value: kind }));
-      },
-    });
   return route((request: Shelf) => (request.shelf.endsWith('!') ? ['loud', { shelf: request.shelf.slice(0, -1) }] : ['low', request]), {
-    low: walked('low'),
-    loud: walked('loud'),
+    low: walkOf(source, 'low', { carried, ends, isStuck }),
+    loud: walkOf(source, 'loud', { carried, ends, isStuck }),
   });
 }
 
@@ -159,6 +169,38 @@ test('after a stop, the unfinished work after walks of two kinds is done once fo
   expect(ends).toEqual([]);
   await workedOff(place.log, pipeline(false), []);
   expect(ends.toSorted()).toEqual(['loud shelves.requests-0-1 after none', 'low shelves.requests-0-0 after none']);
+});
+
+describe('unfinished work after a walk is dropped, with one warning, by a pipeline that', () => {
+  const one = (isStuck: boolean): Processor<Shelf, Topics> => walkOf(shelvesApi(), 'low', { carried: [], ends: [], isStuck });
+  const kinds = (kind: string, work: Processor<Shelf, Topics>): Processor<Shelf, Topics> =>
+    route((request: Shelf) => [kind, request], { [kind]: work });
+  it.each([
+    ['gained a route', () => one(true), () => kinds('low', one(false))],
+    ['renamed a kind', () => kinds('old', one(true)), () => kinds('low', one(false))],
+    ['divided a kind', () => kinds('low', one(true)), () => kinds('low', kinds('deep', one(false)))],
+    ['walks no more', () => one(true), () => kinds('low', routed())],
+    ['looks up where it walked', () => kinds('word', one(true)), () => routed()],
+  ])('%s', async (_, before, now) => {
+    await using place = await temporaryLog();
+    const stop = new AbortController();
+    await workedOff(place.log, shelves(before), ['a'], {
+      signal: stop.signal,
+      onEvent: ({ type }) => {
+        if (type === 'request-completed') stop.abort();
+      },
+    });
+    const notices: string[] = [];
+    const onEvent = (event: RunEvent): void => {
+      if (event.type === 'notice') notices.push(event.message);
+    };
+    await workedOff(place.log, shelves(now), ['b'], { onEvent });
+    const dropped =
+      'a: the work after its crawl shelves.requests-0-0 was dropped, because the pipeline no longer defines it for this kind of job';
+    expect(notices).toEqual([dropped]);
+    await workedOff(place.log, shelves(now), ['c'], { onEvent });
+    expect(notices).toEqual([dropped]);
+  });
 });
 
 describe('only a request of an unknown kind becomes a dead letter:', () => {

@@ -13,6 +13,7 @@ import { sizedRecords, withRaisedLimits } from '../engine/record-size.ts';
 import { type PendingDeadLetter, pendingDeadLetter, replayable, requestId } from '../dead-letters/pending-dead-letter.ts';
 import type { LookupDeadLetter, LookupDefinition } from './lookup-definition.ts';
 import { type CheckedKeys, type LookupKey, type LookupRequest, keptLookups, lookupRequests } from './lookup-requests.ts';
+import { dropAfter } from '../walk/after.ts';
 import { MAX_IN_WORK } from '../walk/walk.ts';
 
 const MAX_WAIT_MS = 200;
@@ -88,6 +89,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
 ): Worker<Request> {
   const { pipeline, lane, notifier, clock, emit, credits, topics, tracing } = context;
   const { source, size } = definition;
+  dropAfter(context, () => false);
   const requests = lookupRequests<Request>(pipeline, lane);
   /** The batches that have no response yet, each with the controller that aborts it. */
   const underWay = new Map<readonly WaitingKey<Request>[], AbortController>();

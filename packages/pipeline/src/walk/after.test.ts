@@ -225,7 +225,11 @@ test('unfinished work of a pipeline that no longer has any is dropped, with a wa
   });
   const events = await inLane(place.log, undefined, async ({ work }) => await Promise.resolve(expect(work.load).toBe(0)));
   expect(events).toEqual([
-    { type: 'notice', level: 'warn', message: 'a: the work after its crawl one was dropped, because the pipeline no longer defines any' },
+    {
+      type: 'notice',
+      level: 'warn',
+      message: 'a: the work after its crawl one was dropped, because the pipeline no longer defines it for this kind of job',
+    },
   ]);
   expect(await inLane(place.log, writing(1), async () => await Promise.resolve())).toEqual([]);
 });
@@ -238,7 +242,11 @@ test('unfinished work of a route that the pipeline no longer has is dropped, wit
     await lane.commit({ records: [], state: [[`${STATE_KEYS.after}kind/1`, unfinished]] });
   });
   expect(await inLane(place.log, writing(1), async ({ crawl }) => await crawl('two'))).toMatchObject([
-    { type: 'notice', level: 'warn', message: 'a: the work after its crawl one was dropped, because the pipeline no longer defines any' },
+    {
+      type: 'notice',
+      level: 'warn',
+      message: 'a: the work after its crawl one was dropped, because the pipeline no longer defines it for this kind of job',
+    },
     { type: 'after-written', request: 'two' },
   ]);
   expect(await written(place.log)).toEqual(['two after none 0']);

@@ -59,6 +59,24 @@ interface Written {
 
 /** Maximum records per transaction. A series counts as one record. */
 const CHUNK = 5_000;
+
+/**
+ * Drops the unfinished work of an earlier run that the pipeline no longer defines, with a warning. `isKept`: returns true for the rest of a
+ * state key whose work continues.
+ */
+export function dropAfter(
+  { kind, lane, emit }: Pick<WorkerContext<unknown, TopicMap>, 'kind' | 'lane' | 'emit'>,
+  isKept: (key: string) => boolean,
+): void {
+  const dropped = lane.stateUnder(STATE_KEYS.after + kind).filter(({ key }) => !isKept(key));
+  for (const { value } of dropped) {
+    const { key, id } = (value as Unfinished).crawl;
+    const message = `${key}: the work after its crawl ${id} was dropped, because the pipeline no longer defines it for this kind of job`;
+    emit({ type: 'notice', level: 'warn', message });
+  }
+  lane.beforeCommit(() => dropped.splice(0).map(({ key }): StateChange => [STATE_KEYS.after + kind + key, null]));
+}
+
 /** Runs the work after the walks of a lane, one walk at a time. Continues the unfinished work in the lane's state. */
 export function afterWork<Topics extends TopicMap>(
   { after, afterName = 'the work after its crawl' }: { readonly after?: After<Topics>; readonly afterName?: string },
@@ -67,21 +85,15 @@ export function afterWork<Topics extends TopicMap>(
 ): AfterWork {
   const { partition } = lane;
   const afterKey = STATE_KEYS.after + kind;
-  const kept = lane
-    .stateUnder(afterKey)
-    .map(({ key, value }) => ({ stateKey: afterKey + key, number: Number(key), work: value as Unfinished }));
   // Without `route`, the prefix is also that of the kinds of an earlier `route`, whose keys aren't numbers.
-  const queue = kept
-    .filter(({ number }) => after !== undefined && !Number.isNaN(number))
+  const isOwn = (key: string): boolean => after !== undefined && !Number.isNaN(Number(key));
+  const queue = lane
+    .stateUnder(afterKey)
+    .filter(({ key }) => isOwn(key))
+    .map(({ key, value }) => ({ stateKey: afterKey + key, number: Number(key), work: value as Unfinished }))
     .toSorted((one, other) => one.number - other.number);
   let lastNumber = queue.at(-1)?.number ?? 0;
-  /** Unfinished work of an earlier run that the pipeline no longer defines. */
-  const dropped = kept.filter((one) => !queue.includes(one));
-  for (const { work } of dropped) {
-    const message = `${work.crawl.key}: the work after its crawl ${work.crawl.id} was dropped, because the pipeline no longer defines any`;
-    emit({ type: 'notice', level: 'warn', message });
-  }
-  lane.beforeCommit(() => dropped.splice(0).map(({ stateKey }): StateChange => [stateKey, null]));
+  dropAfter({ kind, lane, emit }, isOwn);
   let isBusy = false;
   const stopping = new AbortController();
   const { signal } = stopping;
