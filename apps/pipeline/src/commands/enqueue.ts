@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { type DefinitionInfo, type KeyedRequest, topicNames } from '@headgate/pipeline';
-import { type NewRecord, type TopicLog, textOf } from '@headgate/topics';
+import { MissingRightError, type NewRecord, type TopicLog, textOf } from '@headgate/topics';
 import { countWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { type CommandContext, createTopics, openLog, readPipeline } from './command-context.ts';
@@ -28,10 +28,10 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   const requests = requestRecords(definition, lines, authors).map((request): NewRecord => ({ topic, ...request }));
   if (requests.length === 0) throw new UsageError('enqueue: nothing to add. Name jobs, or write them to stdin, one per line.');
   const log = await openLog(context, topics);
-  let repeated: readonly string[];
+  let comparison: Comparison;
   try {
     await createTopics(context, { log, config: { topics, pipelines, definitions: [definition] } });
-    repeated = await repeatedKeys({ log, topic, group: topics.group, requests, signal: context.signal });
+    comparison = await repeatedKeys({ log, topic, group: topics.group, requests, signal: context.signal });
     // One append adds all jobs or none, so that the command can be repeated after an error.
     await log.append(requests);
   } finally {
@@ -41,11 +41,17 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   if (configured?.includes(pipeline) === false)
     context.stderr.write(`${context.file} has no ${pipeline} section; the jobs wait until it has one.\n`);
   context.stderr.write(`${countWords(requests.length, 'job')} added to ${topic}\n`);
+  const { repeated, failure } = comparison;
   if (repeated.length > 0) {
     const named = repeated.slice(0, NAMED).map((key) => safeText(key, 60));
     const more = repeated.length > NAMED ? ` and ${repeated.length - NAMED} more` : '';
     context.stderr.write(
       `in more than one job: ${named.join(', ')}${more}. Headgate runs each job separately, so repeated requests count twice.\n`,
+    );
+  }
+  if (failure !== undefined) {
+    context.stderr.write(
+      `Headgate couldn't compare the jobs with those that wait in ${topic}, so repeated requests may count twice: ${failure}\n`,
     );
   }
   return 0;
@@ -64,8 +70,15 @@ interface RepeatedKeysOptions {
   readonly signal: AbortSignal;
 }
 
-/** Returns the keys that repeat among these jobs, or that occur in the topic after the group's committed offset. */
-async function repeatedKeys({ log, topic, group, requests, signal }: RepeatedKeysOptions): Promise<readonly string[]> {
+interface Comparison {
+  /** The keys that repeat among the jobs, or that occur in the topic after the group's committed offset. */
+  readonly repeated: readonly string[];
+  /** Why the topic couldn't be read to the end; undefined if it could, or if the user lacks the right. */
+  readonly failure?: string;
+}
+
+/** Compares jobs with each other, and with those that wait in their topic. */
+async function repeatedKeys({ log, topic, group, requests, signal }: RepeatedKeysOptions): Promise<Comparison> {
   const wanted = new Set<string>();
   const repeated = new Set<string>();
   for (const { key } of requests) if (typeof key === 'string') (wanted.has(key) ? repeated : wanted).add(key);
@@ -77,10 +90,11 @@ async function repeatedKeys({ log, topic, group, requests, signal }: RepeatedKey
       compared += 1;
       if (compared >= MAX_COMPARED) break;
     }
-  } catch {
-    // Only a warning depends on these reads. For example, a user can lack the right to read the topic.
+  } catch (error) {
+    // Only a warning depends on these reads. Adding jobs needs no right to read them.
+    if (!(error instanceof MissingRightError)) return { repeated: [...repeated], failure: safeText((error as Error).message) };
   }
-  return [...repeated];
+  return { repeated: [...repeated] };
 }
 
 interface RequestLine {
