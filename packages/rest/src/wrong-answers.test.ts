@@ -116,6 +116,8 @@ describe('empty pages with a next page', () => {
       { routes: { 'GET /items': () => ({ body: { items: [], next: String((page += 1)) } }) } },
     );
     expect(found).toMatchObject({ keys: [], codes: ['HEADGATE_EMPTY_PAGES'], asked: 100 });
+    // A section has no such setting.
+    expect(found.deadLetters[0]?.message).not.toContain('maxEmptyPages');
   });
 
   it.concurrent("aren't those whose records Headgate drops as older", async () => {

@@ -26,7 +26,7 @@ export interface WalkPagesOptions<Query, Page, Cursor extends NonNullable<Json>>
 }
 
 /** Default number of empty pages in a row that ends a walk. A service with more of them probably never returns a last page. */
-const MAX_EMPTY_PAGES = 100;
+export const MAX_EMPTY_PAGES = 100;
 
 /**
  * Creates a walk from page to page. A page is empty if its credit covers no items. Each page comes with the checkpoint after it. A walk
@@ -93,7 +93,7 @@ function assertGoesOn<Query, Page, Cursor extends NonNullable<Json>>(
   { paging, service, subject }: WalkPagesOptions<Query, Page, Cursor>,
   { pages = 0, empty = 0, isCircle }: Checkpoint<Cursor>,
 ): void {
-  const { maxEmptyPages = MAX_EMPTY_PAGES, maxPages = Infinity } = paging;
+  const { maxEmptyPages, maxPages = Infinity } = paging;
   const end = (code: SourceErrorCode, what: string): SourceError =>
     new SourceError({ code, retryable: true, service, subject: subject(), message: `${subject()}: ${what}` });
   // The messages don't quote the cursor, because a page's address may contain a key.
@@ -101,9 +101,11 @@ function assertGoesOn<Query, Page, Cursor extends NonNullable<Json>>(
     const what = `page ${pages} leads back to an earlier page of this walk. The service's pages form a loop: start the crawl again later.`;
     throw end('HEADGATE_CURSOR_LOOP', what);
   }
-  if (empty >= maxEmptyPages) {
+  if (empty >= (maxEmptyPages ?? MAX_EMPTY_PAGES)) {
     const what = `page ${pages} was empty, like the ${empty - 1} pages before it, and returned a new cursor.`;
-    throw end('HEADGATE_EMPTY_PAGES', `${what} To continue, resume after it, or allow more empty pages (maxEmptyPages).`);
+    // A paging that leaves the maximum to the default may have no setting for it, as in a section with `use: rest`.
+    const more = maxEmptyPages === undefined ? '' : ', or allow more empty pages (maxEmptyPages)';
+    throw end('HEADGATE_EMPTY_PAGES', `${what} To continue, resume after it${more}.`);
   }
   if (pages >= maxPages) {
     const what = `${pages} pages arrived, and the last one has a next page.`;

@@ -1,5 +1,6 @@
 import type { Paging, WalkOptions } from '../paging.ts';
 import { SourceError } from '../source-error.ts';
+import { MAX_EMPTY_PAGES } from '../walk-pages.ts';
 import type { FollowersAnswer } from './page.ts';
 import { type UserChoice, isScreenName, isUserId, userLabel } from './user-choice.ts';
 
@@ -47,13 +48,13 @@ const END = '0';
  * for invalid options.
  */
 export function followersPaging(options: FollowersWalk): Paging<FollowersQuery, FollowersAnswer, string> {
-  const { cursor = '-1', count = MOST_IDS, stringifyIds = true, direction = 'next', maxEmptyPages } = options;
+  const { cursor = '-1', count = MOST_IDS, stringifyIds = true, direction = 'next', maxEmptyPages = MAX_EMPTY_PAGES } = options;
   const user = checkedUser(options);
   assertCursor(cursor);
   if (!Number.isSafeInteger(count) || count < 1 || count > MOST_IDS)
     refuse(`count must be a whole number from 1 to ${MOST_IDS}, got ${count}`);
   if (direction !== 'next' && direction !== 'previous') refuse(`direction must be next or previous, got ${JSON.stringify(direction)}`);
-  if (maxEmptyPages !== undefined && !(Number.isSafeInteger(maxEmptyPages) && maxEmptyPages >= 1))
+  if (!(Number.isSafeInteger(maxEmptyPages) && maxEmptyPages >= 1))
     refuse(`maxEmptyPages must be a whole number from 1, got ${maxEmptyPages}`);
   const common = { user, label: userLabel(user), count, stringifyIds, direction };
   return {
@@ -63,7 +64,7 @@ export function followersPaging(options: FollowersWalk): Paging<FollowersQuery, 
       const given = direction === 'next' ? nextCursor : previousCursor;
       return given === END ? 'last' : { cursor: given };
     },
-    ...(maxEmptyPages !== undefined && { maxEmptyPages }),
+    maxEmptyPages,
   };
 }
 
