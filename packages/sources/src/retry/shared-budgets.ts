@@ -1,4 +1,4 @@
-import type { BudgetSnapshot, Clock, Journal, JournalEntry, RateBudget } from '@headgate/throttle';
+import { agedSnapshots, type BudgetSnapshot, type Clock, type Journal, type JournalEntry, type RateBudget } from '@headgate/throttle';
 import { ALL_CREDENTIALS } from '@headgate/throttle/internal';
 import type { NamedBudget } from '../budget-slots.ts';
 import { budgetOf } from '../budgets.ts';
@@ -8,8 +8,11 @@ import type { Budgets } from '../source-options.ts';
 export interface SharedBudgets {
   readonly all: readonly NamedBudget[];
   readonly byName: ReadonlyMap<string, RateBudget>;
-  /** The state of shared budgets as an earlier process left it, including budgets that aren't shared any more. */
-  readonly restored: readonly BudgetSnapshot[];
+  /**
+   * Returns the state of the shared budgets as an earlier process left it, aged. The entry keeps that of budgets that aren't shared any more,
+   * because it is the use of all credentials, including any that were removed since.
+   */
+  restored(): readonly BudgetSnapshot[];
   /** Wraps a credential's journal entry, so that its writes include the state of the shared budgets. */
   covering(entry: JournalEntry): JournalEntry;
   /**
@@ -31,9 +34,14 @@ export function sharedBudgets({ budgets, maxDelayMs, clock, journal }: SharedBud
   const options = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs }) };
   const all = Object.entries(budgets).flatMap(([name, of]) => (of.shared === true ? [{ name, of, budget: budgetOf(of, options) }] : []));
   const byName = new Map(all.map(({ name, budget }) => [name, budget]));
-  const shared = journal?.open(ALL_CREDENTIALS, () => all.map(({ name, budget }) => ({ name, ...budget.snapshot() })));
-  const restored = shared?.restored ?? [];
-  for (const snapshot of restored) byName.get(snapshot.name ?? '')?.restore(snapshot);
+  const openedMs = clock.monotonicMs();
+  const restored = (): readonly BudgetSnapshot[] => agedSnapshots(shared?.restored ?? [], clock.monotonicMs() - openedMs);
+  let shared: JournalEntry | undefined;
+  shared = journal?.open(ALL_CREDENTIALS, () => [
+    ...all.map(({ name, budget }) => ({ name, ...budget.snapshot() })),
+    ...restored().filter(({ name = '' }) => !byName.has(name)),
+  ]);
+  for (const snapshot of restored()) byName.get(snapshot.name ?? '')?.restore(snapshot);
   let last = { credential: ALL_CREDENTIALS, untilMs: -Infinity };
 
   return {

@@ -1,5 +1,5 @@
 import type { Signer } from '@headgate/auth';
-import type { BudgetSnapshot, Clock, Journal, JournalEntry, RateBudget } from '@headgate/throttle';
+import { agedSnapshots, type BudgetSnapshot, type Clock, type Journal, type JournalEntry, type RateBudget } from '@headgate/throttle';
 import type { NamedBudget } from '../budget-slots.ts';
 import { budgetOf } from '../budgets.ts';
 import type { SourceError } from '../source-error.ts';
@@ -105,19 +105,32 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   );
   const ownByName = new Map(own.map((one) => [one.name, one.budget]));
   const budgets = Object.keys(named).flatMap((budget) => ownByName.get(budget) ?? shared.byName.get(budget) ?? []);
-  const snapshots = (): readonly BudgetSnapshot[] => own.map((one) => ({ name: one.name, ...one.budget.snapshot() }));
+  const openedMs = clock.monotonicMs();
+  /** Copies of the state of budgets that the credential no longer shares, as of the opening of its entry. */
+  let copies: readonly BudgetSnapshot[] = [];
+  const snapshots = (): readonly BudgetSnapshot[] => [
+    ...own.map((one) => ({ name: one.name, ...one.budget.snapshot() })),
+    ...agedSnapshots(copies, clock.monotonicMs() - openedMs).filter(({ busy }) => busy.some(([ms]) => ms > 0)),
+  ];
   const opened = journal?.open(name, snapshots);
+  // Returns the shared budget to which a snapshot moves. A copy doesn't, because the entry of the shared budgets has the original.
+  const moved = (one: BudgetSnapshot): RateBudget | undefined =>
+    ownByName.has(one.name ?? '') || one.fromShared === true ? undefined : shared.byName.get(one.name ?? '');
   const restore = (some: readonly BudgetSnapshot[]): void => {
-    for (const snapshot of some) (ownByName.get(snapshot.name ?? '') ?? shared.byName.get(snapshot.name ?? ''))?.restore(snapshot);
+    for (const snapshot of some) (ownByName.get(snapshot.name ?? '') ?? moved(snapshot))?.restore(snapshot);
   };
-  // The snapshot of a budget also counts if the budget was shared when the snapshot was written and no longer is, or the other way around.
-  // A budget in the credential's own entry includes what the credential used while the budget was shared.
-  const ofOwn = given.before?.snapshots() ?? opened?.restored ?? [];
-  const ofShared = shared.restored.filter((one) => ownByName.has(one.name ?? '') && !ofOwn.some(({ name: known }) => known === one.name));
-  restore([...ofOwn, ...ofShared]);
+  const restored = opened?.restored ?? [];
+  const known = given.before === undefined ? restored : [...given.before.snapshots(), ...restored.filter((one) => one.elsewhere === true)];
+  // Each request is in one entry: that of the shared budgets if its budget was shared or became shared later, and otherwise the credential's
+  // own. A credential that stops sharing a budget adds a copy of its state, which can contain requests of the credential.
+  const isNew = ({ name: budget = '' }: BudgetSnapshot): boolean => ownByName.has(budget) && !known.some((one) => one.name === budget);
+  const newCopies = shared.restored().filter(isNew);
+  const all = [...known, ...newCopies.map((one) => ({ ...one, fromShared: true }))];
+  restore(all);
+  copies = all.filter((one) => one.fromShared === true && one.elsewhere !== true && ownByName.has(one.name ?? ''));
   const entry = opened && shared.covering(opened);
-  // The journal's next write has both entries, so that a later process finds the same requests only once.
-  if (ofShared.length > 0 || ofOwn.some((one) => shared.byName.has(one.name ?? ''))) entry?.settled();
+  // The journal's next write has both entries.
+  if (known.some(moved)) entry?.settled();
   const longestHoldMs = Math.max(LONGEST_HOLD_MS, ...budgets.map((budget) => budget.windowMs));
   let refusedAtMs = -Infinity;
   let refusals = 0;
@@ -189,7 +202,7 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
     },
     snapshots,
     continueBudgetsOf(removed) {
-      restore(removed.snapshots());
+      restore(removed.own.map((one) => ({ name: one.name, ...one.budget.snapshot({ whole: true }) })));
       continued += 1;
     },
     get continued() {

@@ -128,6 +128,31 @@ describe('rateBudget', () => {
     expect([takeOver(leased), takeOver(patient)]).toEqual([10_000, 10_000]);
   });
 
+  it('counts what another entry of the journal keeps, and leaves it out of its own snapshots', () => {
+    const clock = handClock();
+    const options = { limit: 10, windowMs: 1_000, guardMs: 0, clock };
+    const others = rateBudget(options);
+    others.take(3).answered();
+    const budget = rateBudget(options);
+    budget.take(2).answered();
+    const { busy, ...rest } = others.snapshot();
+    budget.restore({ ...rest, busy, elsewhere: true });
+    budget.restore({ ...rest, busy, fromShared: true });
+    clock.now = 100;
+    const slot = budget.take();
+    slot.answered();
+    slot.corrected(2);
+    expect([budget.used, budget.freeAt(2)]).toEqual([10, 1_000]);
+    expect(budget.snapshot().busy).toEqual([
+      [900, 2],
+      [1_000, 2],
+    ]);
+    expect(budget.snapshot({ whole: true }).busy).toEqual([
+      [900, 8],
+      [1_000, 2],
+    ]);
+  });
+
   describe('in a longer window than the journal was kept in', () => {
     const before = (answers: readonly number[], writtenAt: number): BudgetSnapshot => {
       const clock = handClock();

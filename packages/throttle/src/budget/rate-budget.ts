@@ -65,8 +65,11 @@ export interface RateBudget {
   take(weight?: number, nowMs?: number): Slot;
   /** Lets no request start before the monotonic instant `untilMs`. Doesn't shorten an earlier hold. Throws a `RangeError` for `NaN`. */
   holdUntil(untilMs: number): void;
-  /** Returns the state of the budget, from which another process can continue with `restore`. */
-  snapshot(): BudgetSnapshot;
+  /**
+   * Returns the state of the budget, from which another process can continue with `restore`. Leaves out what was restored from a snapshot
+   * that is `elsewhere`, unless `whole` is true.
+   */
+  snapshot(options?: { readonly whole?: boolean }): BudgetSnapshot;
   /** Adds the state in another process's snapshot to this budget. */
   restore(snapshot: BudgetSnapshot): void;
 }
@@ -175,6 +178,8 @@ export class RollingBudget implements RateBudget {
   readonly #log: SlidingWindowLog;
   /** The log without refused requests. Services that report the remaining requests are assumed not to count refused ones. */
   readonly #unrefused: SlidingWindowLog;
+  /** The log without what another entry of the journal keeps. The same as `#log` as long as there is no such thing. */
+  #written: SlidingWindowLog;
   readonly #inFlight = new Set<RollingSlot>();
   #weightInFlight = 0;
   #heldUntil = -Infinity;
@@ -202,6 +207,7 @@ export class RollingBudget implements RateBudget {
     const log = { limit, windowMs, ...(endGrainMs > 0 && { grainMs: endGrainMs }) };
     this.#log = new SlidingWindowLog(log);
     this.#unrefused = new SlidingWindowLog(log);
+    this.#written = this.#log;
   }
 
   get used(): number {
@@ -295,9 +301,9 @@ export class RollingBudget implements RateBudget {
     });
   }
 
-  snapshot(): BudgetSnapshot {
+  snapshot({ whole = false }: { readonly whole?: boolean } = {}): BudgetSnapshot {
     const now = this.#clock.monotonicMs();
-    const busy = [...this.#log.left(now, SNAPSHOT_PAIRS)];
+    const busy = [...(whole ? this.#log : this.#written).left(now, SNAPSHOT_PAIRS)];
     for (const { weight, takenAt, leaseMs } of this.#inFlight) {
       const countedWithinMs = (leaseMs < Infinity ? leaseMs : 0) + this.#maxDelayMs - (now - takenAt);
       busy.push([this.#busyForMs(Math.max(0, countedWithinMs)), weight]);
@@ -316,14 +322,15 @@ export class RollingBudget implements RateBudget {
 
   restore(snapshot: BudgetSnapshot): void {
     const now = this.#clock.monotonicMs();
-    const { busy, others, heldMs = 0, freedMs = 0 } = snapshot;
+    const { busy, others, heldMs = 0, freedMs = 0, fromShared = false, elsewhere = fromShared } = snapshot;
     const { leftMs, mostMs } = this.#fromRuleOf(snapshot);
     this.#forgottenUntil = -Infinity;
     if (others !== undefined) {
       this.#others ??= new ObservedUse();
       this.#others.restore(others, now, 2 * this.#busyForMs(0));
     }
-    for (const [ms, weight] of busy) this.#count({ until: now + leftMs(ms), wasRefused: false }, weight);
+    if (elsewhere && this.#written === this.#log) this.#written = this.#log.copy();
+    for (const [ms, weight] of busy) this.#count({ until: now + leftMs(ms), wasRefused: false, elsewhere }, weight);
     // Slots that the snapshot no longer lists can be busy again.
     if (freedMs !== null) this.#freedBefore = Math.max(this.#freedBefore, now + leftMs(-freedMs));
     this.holdUntil(Math.max(now + Math.min(heldMs, mostMs), this.#freedBefore));
@@ -360,8 +367,9 @@ export class RollingBudget implements RateBudget {
     else this.#others?.lost(weight);
   };
 
-  #count({ until, wasRefused }: Pick<RollingSlot, 'until' | 'wasRefused'>, weight: number): void {
+  #count({ until, wasRefused, elsewhere = false }: Counted, weight: number): void {
     this.#log.add(until, weight);
+    if (!elsewhere && this.#written !== this.#log) this.#written.add(until, weight);
     if (!wasRefused) this.#unrefused.add(until, weight);
   }
 
@@ -376,6 +384,10 @@ export class RollingBudget implements RateBudget {
 }
 
 type Ending = 'answered' | 'aborted' | 'unsent';
+
+interface Counted extends Pick<RollingSlot, 'until' | 'wasRefused'> {
+  readonly elsewhere?: boolean;
+}
 
 interface RollingSlotOptions {
   readonly weight: number;

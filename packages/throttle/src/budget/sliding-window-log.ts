@@ -22,8 +22,18 @@ export class SlidingWindowLog {
   #total = 0;
   #freedAt = -Infinity;
 
-  constructor({ limit, windowMs, grainMs = windowMs / 1_000 }: SlidingWindowLogOptions) {
+  readonly #options: SlidingWindowLogOptions;
+
+  constructor(options: SlidingWindowLogOptions) {
+    const { limit, windowMs, grainMs = windowMs / 1_000 } = options;
+    this.#options = options;
     this.#bucketMs = limit > EXACT_UP_TO ? grainMs : 0;
+  }
+
+  copy(): SlidingWindowLog {
+    const copy = new SlidingWindowLog(this.#options);
+    for (const { until, weight } of this.#entries) copy.add(until, weight);
+    return copy;
   }
 
   busy(now: number): number {
