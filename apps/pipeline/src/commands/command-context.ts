@@ -142,6 +142,16 @@ export function assertKnown({ error }: Pick<LogConfig, 'error'>, { dependsOnOpti
   if (dependsOnOptions && error !== undefined) throw error;
 }
 
+/** Throws the errors of the configuration if a topic, under its name in the log or its default name, may be one that they leave unknown. */
+export function assertTopicKnown(config: LogConfig, topic: string): void {
+  const { names, prefix } = config.topics;
+  for (const definition of config.definitions) {
+    const start = `${definition.name}.`;
+    const isRenamed = Object.entries(names).some(([original, own]) => own === topic && original.startsWith(start));
+    if (isRenamed || topic.startsWith(start) || topic.startsWith(prefix + start)) assertKnown(config, definition);
+  }
+}
+
 /** Reads the configuration, and finds a pipeline in it. Throws a `UsageError` for an unknown one, and what `assertKnown` throws. */
 export async function readPipeline(
   command: string,

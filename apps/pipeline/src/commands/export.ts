@@ -8,7 +8,7 @@ import { shown } from '../config/problem.ts';
 import { topicSchemas } from '../records/topic-schemas.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
-import { type CommandContext, openLogToRead, readLogConfig } from './command-context.ts';
+import { type CommandContext, assertTopicKnown, openLogToRead, readLogConfig } from './command-context.ts';
 import { type Cell, type ExportColumn, type RowWriter, cellsOf, exportColumns } from './export-columns.ts';
 import { OutputError, type Sink, pacedOutput } from './paced-output.ts';
 import { type RecordChoice, selectedRecords, selectionOf } from './selected-records.ts';
@@ -39,10 +39,15 @@ export async function exportTopic(
     throw new UsageError("export: Parquet is binary and can't go to a terminal. Name a file: --out records.parquet.");
   const selection = selectionOf(choice, clock.epochMs());
   if (out === undefined) await warnOfClosedStdout(context);
-  const { topics, definitions } = await readLogConfig(context);
+  const config = await readLogConfig(context);
+  const { topics, definitions } = config;
   const names = topicNames(topics);
-  const schemas = definitions.flatMap((one) => topicSchemas(one));
+  // The jobs of a pipeline that depends on its options are unknown without them.
+  const schemas = definitions.flatMap((one) =>
+    topicSchemas(one).filter(({ kind }) => one.dependsOnOptions !== true || kind !== 'requests'),
+  );
   const known = schemas.find(({ topic }) => names(topic) === requested || topic === requested);
+  if (known === undefined) assertTopicKnown(config, requested);
   const topic = known === undefined ? requested : names(known.topic);
   const columns = exportColumns(known?.value ?? {});
   await using log = await openLogToRead(context, topics);

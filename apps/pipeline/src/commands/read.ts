@@ -6,7 +6,7 @@ import { runTopics } from '../run/topics.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
-import { type CommandContext, openLogToRead, readLogConfig } from './command-context.ts';
+import { type CommandContext, assertTopicKnown, openLogToRead, readLogConfig } from './command-context.ts';
 import { OutputError, pacedOutput } from './paced-output.ts';
 import { type RecordChoice, base64, isOneLineOfJson, selectedRecords, selectionOf, valueLine } from './selected-records.ts';
 import { UsageError } from './usage-error.ts';
@@ -32,14 +32,16 @@ export async function read(
   const asLine = values ? (record: BytesRecord) => escapedControls(valueLine(record.value)) : json ? jsonLine : plainLine;
   const selection = selectionOf(choice, clock.epochMs());
   await warnOfClosedStdout(context);
-  const { topics, pipelines, definitions } = await readLogConfig(context);
+  const config = await readLogConfig(context);
+  const { topics, pipelines, definitions } = config;
   // Topics of the built-in pipelines are known, unless the configuration has only pipelines of the user.
   const knowsBuiltIn = pipelines.length === 0 || BUILT_IN.some(({ definition: { name } }) => pipelines.some((one) => one.name === name));
   const own = runTopics({ topics, pipelines, ...(knowsBuiltIn && { definitions }) }).map(({ name }) => name);
   await using log = await openLogToRead(context, topics);
   const output = pacedOutput({ stream: stdout, signal });
   const named = topicNames(topics)(requested);
-  const topic = own.includes(named) ? named : requested;
+  const isOfUnknown = definitions.some(({ name, dependsOnOptions }) => dependsOnOptions === true && requested.startsWith(`${name}.`));
+  const topic = isOfUnknown || own.includes(named) ? named : requested;
   const [found] = (await log?.listTopics([topic])) ?? [];
   if (log === undefined || found === undefined) {
     // A topic that a run will create has no records yet.
@@ -50,6 +52,7 @@ export async function read(
       );
       return 1;
     }
+    assertTopicKnown(config, requested);
     const existing = ((await log?.listTopics(undefined, { withOffsets: false })) ?? []).map(({ name }) => name);
     const known = [...new Set([...own, ...existing])];
     const meant = nearest(topic, known);

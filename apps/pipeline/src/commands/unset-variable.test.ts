@@ -8,6 +8,8 @@ import { cancel } from './cancel.ts';
 import type { CommandContext } from './command-context.ts';
 import { deadLetters, dismiss, replay } from './dead-letters.ts';
 import { enqueue } from './enqueue.ts';
+import { exportTopic } from './export.ts';
+import { read } from './read.ts';
 import { schemaOfTopic } from './schema.ts';
 
 const YAML = `topics: { driver: sqlite, file: ./headgate.db, lanes: 2, names: { api.issues: issues } }
@@ -58,6 +60,10 @@ describe('a variable that is not set in a section with use: rest, whose streams 
     ['asyncapi', asyncapi],
     ['schema of its jobs', async (context) => await schemaOfTopic('api.requests', context)],
     ['schema of its records', async (context) => await schemaOfTopic('issues', context)],
+    ['read of a topic that is not in the log', async (context) => await read({ topic: 'api.walks' }, context)],
+    ['export of its jobs', async (context) => await exportTopic({ topic: 'api.requests' }, context)],
+    ['export of its records', async (context) => await exportTopic({ topic: 'issues' }, context)],
+    ['export of its records by their default name', async (context) => await exportTopic({ topic: 'api.issues' }, context)],
   ])('ends %s with the problem of the section alone', async (_, command) => {
     const { context, keys } = await place();
     await expect(command(context)).rejects.toMatchObject({
@@ -67,8 +73,11 @@ describe('a variable that is not set in a section with use: rest, whose streams 
     expect(await keys()).toEqual(['issues/a']);
   });
 
-  it('leaves the list of its dead letters readable', async () => {
+  it('leaves its dead letters and the topics in the log readable, and suggests other names', async () => {
     const { context } = await place();
     expect(await deadLetters({ of: 'api' }, context)).toBe(0);
+    expect(await exportTopic({ topic: 'api.dead-letters' }, context)).toBe(0);
+    for (const topic of ['api.requests', 'issues', 'api.issues']) expect(await read({ topic }, context)).toBe(0);
+    await expect(read({ topic: 'followers.idz' }, context)).rejects.toThrow('Did you mean followers.ids?');
   });
 });
