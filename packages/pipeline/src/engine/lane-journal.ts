@@ -9,12 +9,6 @@ import { type LaneState, STATE_KEYS, laneState } from './lane-state.ts';
 export interface JournalRecord {
   /** Name of the credential. Empty for limits that apply to all credentials together. */
   readonly credential: string;
-  /** The lane that wrote the record. */
-  readonly lane: number;
-  /** Number of times that the lane has written the record. 0 if an earlier version of Headgate wrote it. */
-  readonly version: number;
-  /** Other lanes' records, as `<lane>/<version>`, that were restored before this one was written. This one contains their requests. */
-  readonly includes: readonly string[];
   /** A snapshot of each of the credential's budgets, `ageMs` old. */
   readonly value: readonly BudgetSnapshot[];
   /** Age of the snapshots when this record was read, in ms. */
@@ -43,22 +37,19 @@ const MAX_LEASE_MS = 60_000;
  *
  * The state contains durations that count from their commit on the log's clock, so machines needn't agree on the time. On the machine that
  * wrote them, they count by the time since boot, because an embedded log's clock is the machine's wall clock, which can be set.
+ *
+ * Each request is in the journal of the lane that sent it. If a credential moves to another lane, its record in the earlier lane stays.
  */
 export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJournalOptions): Journal {
   const openedMs = clock.monotonicMs();
-  const own = journalRecords(lane.stateUnder, lane.partition);
-  const records = [...own, ...inherited];
-  const versions = new Map(own.map(({ credential, version }) => [credential, version]));
+  const own = journalRecords(lane.stateUnder);
   const snapshots = new Map<string, () => readonly BudgetSnapshot[]>();
   const changed = new Set<string>();
 
   lane.beforeCommit(() => {
     const entries = [...changed].map((credential) => {
-      const version = (versions.get(credential) ?? 0) + 1;
-      versions.set(credential, version);
-      const includes = inherited.filter((record) => record.credential === credential).map(idOf);
       const current = stampedSnapshots(snapshots.get(credential)?.() ?? [], clock);
-      return [STATE_KEYS.budget + credential, current.map((snapshot) => ({ ...snapshot, version, includes }))] as const;
+      return [STATE_KEYS.budget + credential, current] as const;
     });
     changed.clear();
     return entries;
@@ -76,8 +67,11 @@ export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJour
         changed.add(credential);
         return lane.commit({ records: [] });
       };
+      const age = { sinceMs: clock.monotonicMs() - openedMs, boot: clock.boot?.() };
+      const kept = restored(own, credential, age);
+      const elsewhere = restored(inherited, credential, age)?.map((one) => ({ ...one, elsewhere: true }));
       return {
-        restored: restored(records, credential, { sinceMs: clock.monotonicMs() - openedMs, boot: clock.boot?.() }),
+        restored: (kept ?? elsewhere) && [...(kept ?? []), ...(elsewhere ?? [])],
         granted,
         settled() {
           changed.add(credential);
@@ -95,16 +89,8 @@ function notShared(limit: string | undefined, lanes: number): PipelineError {
   return new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message });
 }
 
-export function journalRecords(under: LaneState['under'], lane: number): readonly JournalRecord[] {
-  return under(STATE_KEYS.budget).map(({ key, value: read, ageMs }) => {
-    const value = read as readonly (BudgetSnapshot & Partial<Pick<JournalRecord, 'version' | 'includes'>>)[];
-    const { version = 0, includes = [] } = value[0] ?? {};
-    return { credential: key, lane, version, includes, value, ageMs };
-  });
-}
-
-function idOf({ lane, version }: JournalRecord): string {
-  return `${lane}/${version}`;
+export function journalRecords(under: LaneState['under']): readonly JournalRecord[] {
+  return under(STATE_KEYS.budget).map(({ key, value, ageMs }) => ({ credential: key, value, ageMs }) as JournalRecord);
 }
 
 /** Reads the journal of a lane from its pipeline's state topic. */
@@ -122,7 +108,7 @@ export function journalReader(options: {
   const { log, group, clock } = options;
   const known = new Map<string, { readonly atMs: number; readonly records: Promise<readonly JournalRecord[]> }>();
   const read = async (stateTopic: string, lane: number): Promise<readonly JournalRecord[]> =>
-    journalRecords(laneState(group, await log.readState(stateTopic, lane)).under, lane);
+    journalRecords(laneState(group, await log.readState(stateTopic, lane)).under);
   return async (stateTopic, lane) => {
     const key = `${stateTopic}/${lane}`;
     let found = known.get(key);
@@ -161,18 +147,12 @@ interface RestoredOptions {
   readonly boot: BootTime | undefined;
 }
 
-/**
- * Returns what the journals contain about a credential's budgets, aged. A record that another one includes is skipped. If several lanes used
- * the credential at the same time, their records don't include each other, and each returns a snapshot of the same budget. Undefined if the
- * journals contain nothing.
- */
+/** Returns what the journals contain about a credential's budgets, aged, each lane's by itself. Undefined if they contain nothing. */
 export function restored(
   records: readonly JournalRecord[],
   credential: string,
   { sinceMs, boot }: RestoredOptions,
 ): readonly BudgetSnapshot[] | undefined {
   const found = records.filter((record) => record.credential === credential);
-  const included = new Set(found.flatMap(({ includes }) => includes));
-  const newest = found.filter((record) => !included.has(idOf(record)));
-  return found.length === 0 ? undefined : newest.flatMap(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs, boot));
+  return found.length === 0 ? undefined : found.flatMap(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs, boot));
 }

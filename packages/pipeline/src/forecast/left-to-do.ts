@@ -84,7 +84,7 @@ async function leftOf(
   const numbers = Array.from({ length: count }, (_, lane) => lane);
   const states = await Promise.all(numbers.map(async (lane) => laneState(group, await log.readState(stateTopic(pipeline, names), lane))));
   // Every lane needs all journals, because a credential can have come from another lane.
-  const journals = states.flatMap((state, lane) => journalRecords(state.under, lane));
+  const journals = states.flatMap((state) => journalRecords(state.under));
   const topic = requestsTopic(pipeline, names);
   const lanes: LaneLeft[] = [];
   let after = 0;
