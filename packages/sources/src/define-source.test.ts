@@ -684,6 +684,27 @@ test('a query that is aborted while it waits for capacity gives its request back
   expect(onUsedUp).not.toHaveBeenCalled();
 });
 
+test('requests that wait for their budget leave the allowance to another source, and end with it', async () => {
+  const onUsedUp = vi.fn();
+  const allowance = requestAllowance({ max: 3, onUsedUp });
+  const slow = await play([], { allowance, limit: { requests: 1, windowMs: MINUTE_MS } });
+  const first = ['/1', '/2', '/3'].map((path) => slow.query(path));
+  await slow.requests(1);
+  const fast = await play([], { allowance });
+  const next = fast.query();
+  await fast.requests(1);
+  await Promise.all([first[0], next]);
+  await slow.drive(first[1] ?? next, 1_000);
+  expect([slow.server.requests.length, onUsedUp.mock.calls.length]).toEqual([2, 1]);
+  await slow.clock.advance(3 * MINUTE_MS);
+  const last = fast.query();
+  await fast.clock.advance(MINUTE_MS);
+  expect([slow.server.requests.length, fast.server.requests.length, onUsedUp.mock.calls.length]).toEqual([2, 1, 1]);
+  for (const { source } of [slow, fast]) source.stop();
+  await expect(first[2]).rejects.toMatchObject({ code: 'HEADGATE_STOPPED' });
+  await expect(last).rejects.toMatchObject({ code: 'HEADGATE_STOPPED' });
+});
+
 test('attempts without a secret are given back to the allowance', async () => {
   let secret: string | undefined;
   const signer = bearer(() => {

@@ -25,7 +25,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
   const definition: WholeDefinition<Query, Value> = { subject: () => service, items: () => 1, itemsOf: () => 1, ...defined };
   return (given) => {
     const options = checkedOptions(service, given, definition);
-    const { clock, journal, budgets, concurrency, maxDelayMs, timeoutMs, env, proxy, ca, dispatcher, fetch } = options;
+    const { clock, journal, budgets, concurrency, allowance, maxDelayMs, timeoutMs, env, proxy, ca, dispatcher, fetch } = options;
     const shared = sharedBudgets({ budgets, maxDelayMs, clock, journal });
     const opened = (credential: Credential, before?: SourceCredential): SourceCredential =>
       sourceCredential({ credential, budgets, shared, maxDelayMs, clock, journal, before });
@@ -42,7 +42,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       name,
       budgets: own,
       journal: entry,
-      heldUntilMs: () => (underWay.isFull(name) ? Infinity : breaker.heldUntilMs(name)),
+      heldUntilMs: () => (allowance?.isTaken === true || underWay.isFull(name) ? Infinity : breaker.heldUntilMs(name)),
     });
     const pool = credentialPool({ members: members.map(memberOf), clock });
     const queue = admission<RunningQuery>({ pool, clock });

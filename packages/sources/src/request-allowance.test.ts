@@ -1,52 +1,62 @@
 import { describe, expect, it, vi } from 'vitest';
-import { requestAllowance } from './request-allowance.ts';
+import { type RequestAllowance, requestAllowance } from './request-allowance.ts';
+
+const taken = (allowance: RequestAllowance) => {
+  const request = allowance.wait(() => undefined);
+  request.take();
+  return request;
+};
 
 describe('an allowance of requests', () => {
-  const { signal } = new AbortController();
-
-  it('is used up when all of them have ended and another one waits', async () => {
+  it('is used up when all of them have ended and another one waits', () => {
     const onUsedUp = vi.fn();
     const allowance = requestAllowance({ max: 2, onUsedUp });
-    const [first, second] = await Promise.all([allowance.take(signal), allowance.take(signal)]);
-    first();
-    const stop = new AbortController();
-    const third = allowance.take(stop.signal);
-    const fourth = allowance.take(stop.signal);
-    expect(onUsedUp).not.toHaveBeenCalled();
-    second();
+    const [first, second] = [taken(allowance), taken(allowance)];
+    first.end();
+    allowance.wait(() => undefined);
+    allowance.wait(() => undefined);
+    expect([allowance.isTaken, onUsedUp.mock.calls.length]).toEqual([true, 0]);
+    second.end();
     expect(onUsedUp).toHaveBeenCalledTimes(1);
-    stop.abort(new Error('stopped'));
-    await expect(third).rejects.toThrow('stopped');
-    await expect(fourth).rejects.toThrow('stopped');
+    allowance.wait(() => undefined);
     expect(onUsedUp).toHaveBeenCalledTimes(1);
   });
 
-  it('is not used up while nobody waits for more', async () => {
+  it('is not used up while nobody waits for more', () => {
     const onUsedUp = vi.fn();
     const allowance = requestAllowance({ max: 1, onUsedUp });
-    (await allowance.take(signal))();
+    const only = allowance.wait(() => undefined);
+    const gone = allowance.wait(() => undefined);
+    only.take();
+    gone.end();
+    only.end();
     expect(onUsedUp).not.toHaveBeenCalled();
+    allowance.wait(() => undefined);
+    expect(onUsedUp).toHaveBeenCalledTimes(1);
   });
 
-  it('is not spent by a request that was aborted before it took its turn', async () => {
+  it('is not spent by a request that waits, or that ends while it waits', () => {
     const allowance = requestAllowance({ max: 1, onUsedUp: () => undefined });
-    await expect(allowance.take(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
-    await expect(allowance.take(signal)).resolves.toBeTypeOf('function');
+    allowance.wait(() => undefined).end();
+    allowance.wait(() => undefined).end('unsent');
+    allowance.wait(() => undefined);
+    expect(allowance.isTaken).toBe(false);
+    taken(allowance);
+    expect(allowance.isTaken).toBe(true);
   });
 
-  it('gives a request that was never sent to the one that waits, and is used up only when that one has ended', async () => {
+  it('wakes each source once when a request was never sent, and is used up only when the next one has ended', () => {
     const onUsedUp = vi.fn();
+    const [one, other] = [vi.fn(), vi.fn()];
     const allowance = requestAllowance({ max: 1, onUsedUp });
-    const ended = await allowance.take(signal);
-    const stop = new AbortController();
-    const gone = allowance.take(stop.signal);
-    const [second, third] = [allowance.take(signal), allowance.take(signal)];
-    stop.abort(new Error('gone'));
-    await expect(gone).rejects.toThrow('gone');
-    ended('unsent');
-    expect(onUsedUp).not.toHaveBeenCalled();
-    (await second)();
+    const unsent = taken(allowance);
+    const [next] = [one, one, other].map((wake) => allowance.wait(wake));
+    unsent.end('unsent');
+    unsent.end('unsent');
+    expect([one, other].map(({ mock }) => mock.calls.length)).toEqual([1, 1]);
+    expect([allowance.isTaken, onUsedUp.mock.calls.length]).toEqual([false, 0]);
+    next?.take();
+    next?.end();
     expect(onUsedUp).toHaveBeenCalledTimes(1);
-    void third;
   });
 });

@@ -1,12 +1,17 @@
-import { abortable } from '@headgate/throttle/internal';
-
 /** A maximum number of requests that sources share. */
 export interface RequestAllowance {
-  /**
-   * Resolves to a function that must be called when the request has ended: with `unsent` to give it back, because it wasn't sent. If all
-   * requests are taken, waits for one that is given back. Rejects with the signal's reason when aborted.
-   */
-  take(signal: AbortSignal): Promise<(how?: 'unsent') => void>;
+  /** True while each of the requests is taken. One that isn't sent is given back. */
+  readonly isTaken: boolean;
+  /** Adds a request that waits for its permit. `onGivenBack`: called when a request of the allowance is given back. */
+  wait(onGivenBack: () => void): AllowedRequest;
+}
+
+/** A request that waits for its permit, or has it. */
+export interface AllowedRequest {
+  /** Takes one of the requests. Call it in the synchronous step in which the permit is granted, and only if `isTaken` is false. */
+  take(): void;
+  /** Ends the wait, or the request. With `unsent`, a taken request is given back. Without effect after the first call. */
+  end(how?: 'unsent'): void;
 }
 
 /** Options of {@link requestAllowance}. */
@@ -22,32 +27,41 @@ export function requestAllowance({ max, onUsedUp }: RequestAllowanceOptions): Re
   let left = max;
   let inFlight = 0;
   let isUsedUp = false;
-  const waiting = new Set<() => void>();
-  const proceed = (): void => {
-    const [next] = waiting;
-    if (isUsedUp || next === undefined) return;
-    if (left > 0) next();
-    else if (inFlight === 0) {
-      isUsedUp = true;
-      onUsedUp();
-    }
-  };
-  const taken = (): ((how?: 'unsent') => void) => {
-    left -= 1;
-    inFlight += 1;
-    return (how) => {
-      inFlight -= 1;
-      if (how === 'unsent') left += 1;
-      proceed();
-    };
+  /** The callback of each request that waits. All requests of a source have the same one. */
+  const waiting = new Map<AllowedRequest, () => void>();
+  const endIfUsedUp = (): void => {
+    if (isUsedUp || left > 0 || inFlight > 0 || waiting.size === 0) return;
+    isUsedUp = true;
+    onUsedUp();
   };
   return {
-    take: (signal) =>
-      abortable(signal, (resolve) => {
-        const next = (): void => resolve(taken());
-        waiting.add(next);
-        proceed();
-        return () => waiting.delete(next);
-      }),
+    get isTaken() {
+      return left === 0;
+    },
+    wait(onGivenBack) {
+      let isInFlight = false;
+      const request: AllowedRequest = {
+        take() {
+          waiting.delete(request);
+          isInFlight = true;
+          left -= 1;
+          inFlight += 1;
+        },
+        end(how) {
+          waiting.delete(request);
+          if (!isInFlight) return;
+          isInFlight = false;
+          inFlight -= 1;
+          if (how === 'unsent') {
+            left += 1;
+            for (const wake of new Set(waiting.values())) wake();
+          }
+          endIfUsedUp();
+        },
+      };
+      waiting.set(request, onGivenBack);
+      endIfUsedUp();
+      return request;
+    },
   };
 }

@@ -2,6 +2,7 @@ import type { Admission, CredentialPool, Delivery, Permit } from '@headgate/thro
 import { anySignal, pause } from '@headgate/throttle/internal';
 import { inOrder } from '../budgets.ts';
 import { checkShare } from '../checked-options.ts';
+import type { AllowedRequest } from '../request-allowance.ts';
 import type { AttemptEvent } from '../source-options.ts';
 import { LimitCheck } from '../limit-check.ts';
 import { atOnce, ofDefinition, SourceError, wholeNumber } from '../source-error.ts';
@@ -54,6 +55,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
   const limitCheck = new LimitCheck();
   const streak = new FailureStreak({ service, stopAfter: options.stopAfterFailures });
   const names = Object.keys(options.budgets);
+  const wake = (): void => admission.wake();
 
   return async (query, { credits, signal, walk, share = 1, requests }) => {
     checkShare(service, share);
@@ -164,7 +166,9 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       carrier = undefined;
     };
     const waiting = anySignal([signal, stop]);
+    let allowed: AllowedRequest | undefined;
     const permitted = async (): Promise<Permit> => {
+      allowed = options.allowance?.wait(wake);
       const waitedFromMs = breaker.upMs();
       try {
         return await admission.acquire({
@@ -177,6 +181,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           signal: waiting.signal,
           share: share * breaker.shareOf(call),
           onGranted(credential) {
+            allowed?.take();
             carrier = credential;
             continued = credentials.get(credential)?.continued ?? 0;
             underWay.begin(credential);
@@ -196,11 +201,9 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         deadline.waited(Math.max(0, breaker.upMs() - waitedFromMs));
       }
     };
-    let settle: ((how?: 'unsent') => void) | undefined;
     let isUnsent = true;
     try {
       for (;;) {
-        if (options.allowance !== undefined) settle ??= await options.allowance.take(waiting.signal);
         const permit = await permitted();
         running.state = { state: 'requesting', credential: permit.credential, since: clock.epochMs() };
         inFlight.add(running);
@@ -212,9 +215,8 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           isUnsent = false;
           const next = await attemptWith(permit);
           isUnsent = true;
+          allowed?.end(next === 'lapsed' || next.unsent ? 'unsent' : undefined);
           if (next !== 'lapsed') {
-            settle?.(next.unsent ? 'unsent' : undefined);
-            settle = undefined;
             if (next.kind === 'reject') throw next.error;
             if (next.kind === 'answered') {
               const { value } = next;
@@ -239,7 +241,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         inFlight.delete(running);
       }
     } finally {
-      settle?.(isUnsent ? 'unsent' : undefined);
+      allowed?.end(isUnsent ? 'unsent' : undefined);
       ended();
       breaker.ended(call);
       inFlight.delete(running);
