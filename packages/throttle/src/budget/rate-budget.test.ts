@@ -229,7 +229,15 @@ describe('rateBudget', () => {
     expect(leased.freeAt(2)).toBe(1_500);
   });
 
-  it.each([{ limit: 0 }, { limit: 1.5 }, { windowMs: 0 }, { windowMs: Infinity }, { windowMs: Number.NaN }])('refuses %o', (wrong) => {
+  it.each([
+    { limit: 0 },
+    { limit: 1.5 },
+    { windowMs: 0 },
+    { windowMs: Infinity },
+    { windowMs: Number.NaN },
+    { leaseMs: () => Number.NaN },
+    { leaseMs: () => -1 },
+  ])('refuses %o', (wrong) => {
     expect(() => rateBudget({ limit: 1, windowMs: 1, ...wrong })).toThrow(RangeError);
   });
 

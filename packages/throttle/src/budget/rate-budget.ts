@@ -142,12 +142,13 @@ export function rateBudget(options: RateBudgetOptions): RateBudget {
 /** Throws a `RangeError` for a number with which the budget would have no limit, or never free a slot. `name`: the function's. */
 export function checkBudget(
   name: string,
-  { limit, guardMs = 0, maxDelayMs = 0 }: Pick<RateBudgetOptions, 'limit' | 'guardMs' | 'maxDelayMs'>,
+  { limit, guardMs = 0, maxDelayMs = 0, leaseMs = () => 0 }: Pick<RateBudgetOptions, 'limit' | 'guardMs' | 'maxDelayMs' | 'leaseMs'>,
 ): void {
   if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`${name}: limit must be a whole number above 0, got ${limit}`);
   for (const [option, ms] of Object.entries({ guardMs, maxDelayMs })) {
     if (!(ms >= 0 && ms < Infinity)) throw new RangeError(`${name}: ${option} must be a number of milliseconds from 0, got ${ms}`);
   }
+  if (!(leaseMs() >= 0)) throw new RangeError(`${name}: leaseMs must return a number of milliseconds from 0, got ${leaseMs()}`);
 }
 
 export interface RollingBudgetOptions extends RateBudgetOptions {
