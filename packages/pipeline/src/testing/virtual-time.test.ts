@@ -56,3 +56,13 @@ test('a request without a response times out and is retried', async () => {
   expect((await doneInVirtualTime({ running, clock })).outcome).toBe('done');
   expect(service.requests.length).toBeGreaterThan(1);
 });
+
+test('time ends with a run that rejects, with its error', async () => {
+  const clock = virtualClock();
+  await using service = await catalogueService({ items: { a: 1 } });
+  await using place = await temporaryLog();
+  const pipeline = catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['a'] });
+  await using running = await start({ log: place.log, pipelines: [pipeline], clock });
+  const rejecting = { ...running, done: running.done.then(() => Promise.reject(new Error('boom'))) };
+  await expect(doneInVirtualTime({ running: rejecting, clock })).rejects.toThrow('boom');
+});

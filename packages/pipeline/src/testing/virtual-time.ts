@@ -19,18 +19,19 @@ export interface DoneInVirtualTimeOptions {
 const IDLE_STEP_MS = { least: 1_000, most: 60_000 };
 
 /**
- * Advances a run's clock until the run has ended, and returns its result. If all work waits, and the end of a wait is known, the clock
- * jumps to that end. If there is no work, the clock moves in steps of 1 s to 1 min, until a list is due. Otherwise, it moves like the
- * machine's clock, so that time limits apply to real work.
+ * Advances a run's clock until the run has ended, and returns its result, or rejects as the run does. If all work waits, and the end of a
+ * wait is known, the clock jumps to that end. If there is no work, the clock moves in steps of 1 s to 1 min, until a list is due.
+ * Otherwise, it moves like the machine's clock, so that time limits apply to real work.
  */
 export async function doneInVirtualTime({ running, clock }: DoneInVirtualTimeOptions): Promise<RunResult> {
-  let result: RunResult | undefined;
-  void running.done.then((ended) => {
-    result = ended;
-  });
+  let isDone = false;
+  const end = (): void => {
+    isDone = true;
+  };
+  running.done.then(end, end);
   let lookedMs = performance.now();
   let idleSince: number | undefined;
-  while (result === undefined) {
+  while (!isDone) {
     await pause(1);
     const nowMs = performance.now();
     const { work, lanes } = running.snapshot();
@@ -41,7 +42,7 @@ export async function doneInVirtualTime({ running, clock }: DoneInVirtualTimeOpt
     else await clock.advance(Math.min(IDLE_STEP_MS.most, Math.max(IDLE_STEP_MS.least, (clock.monotonicMs() - idleSince) / 20)));
     lookedMs = nowMs;
   }
-  return result;
+  return await running.done;
 }
 
 /** True if all lanes wait for new requests. */
