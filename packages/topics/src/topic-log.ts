@@ -309,7 +309,7 @@ export interface ReadOptions {
   readonly partitions?: readonly number[];
   /** Start at this group's committed offsets, and at `from` in a partition for which it has committed none. */
   readonly group?: string;
-  /** Start in each partition: its beginning, its end, or an offset. Default 'earliest'. */
+  /** Start in each partition: its beginning, its end, or an offset. The reader rejects other numbers with a `RangeError`. Default 'earliest'. */
   readonly from?: 'earliest' | 'latest' | number | undefined;
   /** True to wait for further records at the end. Default false: the reader ends where the topic ended when the read started. */
   readonly follow?: boolean;

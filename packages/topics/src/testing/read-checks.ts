@@ -102,6 +102,16 @@ export function readChecks(): readonly DriverCheck[] {
       },
     },
     {
+      name: 'a reader refuses to start at a negative or broken offset',
+      async run(open) {
+        await using log = await open();
+        const topic = await newTopic(log);
+        await log.append(numbered(topic, 3));
+        for (const from of [-1, 0.5, Number.NaN, Infinity]) await assert.rejects(collect(log, { topic, from }), RangeError);
+        await assert.rejects(collect(log, { topic, from: -1 }), { message: "-1 isn't an offset to read from." });
+      },
+    },
+    {
       name: 'each group continues where it committed; without a commit it starts at from',
       async run(open) {
         await using log = await open();

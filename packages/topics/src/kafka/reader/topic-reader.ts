@@ -82,6 +82,8 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
 
   async #open(cluster: Cluster): Promise<Position[]> {
     const { topic, partitions, from = 'earliest' } = this.#options.read;
+    if (typeof from === 'number' && (!Number.isSafeInteger(from) || from < 0))
+      throw new RangeError(`${from} isn't an offset to read from.`);
     const wanted = partitions ?? (await partitionsOf(cluster, topic));
     await assertPartitions(cluster, topic, wanted);
     return await this.#positions(cluster, wanted, from);
