@@ -3,6 +3,7 @@ import type { Json } from '@headgate/throttle';
 import type { NewRecord } from '@headgate/topics';
 import { STATE_KEYS } from '../engine/lane-state.ts';
 import type { Lane, StateChange } from '../engine/lane.ts';
+import { limitsAskedAgain } from '../engine/record-size.ts';
 import { type RequestRecord, requestContent } from '../definition/request.ts';
 import type { TopicMap } from '../definition/topic.ts';
 import type { WorkerContext } from '../engine/processor.ts';
@@ -34,7 +35,7 @@ export function pendingDeadLetter(
 ): PendingDeadLetter {
   const topic = names(`${pipeline}.${DEAD_LETTERS}`);
   const { partition } = lane;
-  const tooLarge = (record: NewRecord): number | undefined => lane.tooLarge(record);
+  const { tooLarge } = limitsAskedAgain(lane);
   const headers = work && tracing?.headers(work);
   return {
     record: deadLetter({ pipeline, topic, partition, key, id, content, error, at: clock.epochMs(), headers, resume, tooLarge }),

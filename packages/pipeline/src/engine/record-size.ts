@@ -68,6 +68,22 @@ export function withRaisedLimits<Created>(create: () => Created, lane: Pick<Lane
   }
 }
 
+/**
+ * Returns a lane's limits for a caller that can't wait for the log. If a record is too large, asks for its topic's limit again, so that a
+ * raised limit applies from the next record on.
+ */
+export function limitsAskedAgain(lane: Pick<Lane, 'recordLimit' | 'tooLarge' | 'refreshLimit'>): Pick<Lane, 'recordLimit' | 'tooLarge'> {
+  return {
+    recordLimit: (topic) => lane.recordLimit(topic),
+    tooLarge(record) {
+      const limit = lane.tooLarge(record);
+      // An error is ignored: the next record that is too large asks again.
+      if (limit !== undefined) lane.refreshLimit(record.topic).catch(() => undefined);
+      return limit;
+    },
+  };
+}
+
 function tooLarge(
   record: NewRecord,
   limit: number,

@@ -4,7 +4,7 @@ import type { Lane, StateChange } from '../engine/lane.ts';
 import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../engine/offset-ranges.ts';
 import type { RequestRecord } from '../definition/request.ts';
 import type { StateOfLane } from '../engine/processor.ts';
-import { assertRecordSize } from '../engine/record-size.ts';
+import { assertRecordSize, limitsAskedAgain } from '../engine/record-size.ts';
 import { requestId } from '../dead-letters/pending-dead-letter.ts';
 
 /** An unfinished request: its keys, and which of them are answered, by their index in `keys`. */
@@ -126,10 +126,8 @@ export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupReq
     keptKeys,
     check({ key, offset }, { valid, invalid }) {
       if (valid.length + invalid.length < 2) return;
-      for (const part of partsOf(valid)) {
-        const record = lane.stateRecord([`${STATE_KEYS.keys}${offset}/0`, part]);
-        assertRecordSize([record], { pipeline, key: key || requestId(lane, offset), lane, name: 'keys', which: 'one of its keys' });
-      }
+      const of = { pipeline, key: key || requestId(lane, offset), lane: limitsAskedAgain(lane), name: 'keys', which: 'one of its keys' };
+      for (const part of partsOf(valid)) assertRecordSize([lane.stateRecord([`${STATE_KEYS.keys}${offset}/0`, part])], of);
     },
     open(record, request, { valid, invalid }) {
       const keys = [...valid, ...invalid];
