@@ -206,9 +206,9 @@ export interface LaneGauge {
   readonly pipeline: string;
   /** Partition of the pipeline's requests topic, counted from 0. */
   readonly lane: number;
-  /** Number of unfinished requests and keys that the lane has taken. A walk with unfinished `after` work counts as one. */
+  /** Number of unfinished requests and keys that the lane has started. A walk with unfinished `after` work counts as one. */
   readonly inWork: number;
-  /** Number of walks in the requests topic that the lane hasn't taken yet, as far as Headgate has read the topic. */
+  /** Number of walks that the lane hasn't started, as far as Headgate has read the requests topic. Some wait for a walk of the same key. */
   readonly behind: number;
   /** False during the first count of the topic. */
   readonly isCounted: boolean;

@@ -35,7 +35,7 @@ test.each<[string, boolean, QueryState | undefined, unknown]>([
   expect(work).toEqual([{ pipeline: 'shelves', lane: 0, key: 'k', request: 'r', doing }]);
 });
 
-test('a job that waits for the active walk of its key has no gauge, and its pages follow those of the active walks', () => {
+test('a job that waits for the active walk of its key has no gauge, counts as not started, and its pages follow those of the active walks', () => {
   const job = { request: 'r', key: 'k', page: 1, isWriting: false };
   const options = {
     pipeline: 'shelves',
@@ -57,7 +57,8 @@ test('a job that waits for the active walk of its key has no gauge, and its page
     ]),
     behind: laneBacklog({ sizes: undefined as never, read: () => undefined as never, monotonicMs: () => 0 }),
   };
-  expect(laneGauges({ ...options, credits: creditPool({ max: 1 }), load: 4, now: 0 }).work).toHaveLength(1);
+  const { work, lanes } = laneGauges({ ...options, credits: creditPool({ max: 1 }), load: 4, now: 0 });
+  expect([work.length, lanes]).toMatchObject([1, [{ inWork: 1, behind: 3 }]]);
   expect(laneWork(options)).toMatchObject({
     walks: [{ request: 'r', page: 1, pages: 5 }],
     behind: { walks: 3, unknown: 1, pages: 8 },

@@ -27,6 +27,7 @@ const NO_WAIT_MS = 20;
 export function laneGauges(options: LaneGaugesOptions): RunGauges {
   const { pipeline, lane, sources, credits, inWork, load, expected, behind, now } = options;
   const gauges = sources.map((source) => source.gauges());
+  const waiting = inWork.walks.length - active(inWork).length;
   const areWriting = new Map(active(inWork).map(({ walk, isWriting }) => [walk, isWriting]));
   const walks = new Map<object, Doing>();
   const lookups: Doing[] = [];
@@ -62,7 +63,16 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
       ...(inWork.behind === undefined ? [] : [behindGauge(pipeline, lane, inWork.behind)]),
     ],
     outages: gauges.flatMap(({ outage }) => (outage === undefined ? [] : [{ pipeline, ...outage }])),
-    lanes: [{ pipeline, lane, inWork: load, behind: behind.walks, isCounted: behind.isCounted, keys: inWork.keys + behind.keys }],
+    lanes: [
+      {
+        pipeline,
+        lane,
+        inWork: load - waiting,
+        behind: behind.walks + waiting,
+        isCounted: behind.isCounted,
+        keys: inWork.keys + behind.keys,
+      },
+    ],
   };
 }
 
