@@ -47,7 +47,7 @@ const sqlite = z.strictObject({
     .meta({ format: 'path', examples: ['./headgate.db'] }),
   retain: duration()
     .exactOptional()
-    .describe('Delete records older than this, except state, unfinished jobs and dead letters. Default: keep all.')
+    .describe('Delete records older than this, except state, jobs and dead letters. Default: keep all.')
     .meta({ examples: ['30d'] }),
   ...commonSettings,
 });

@@ -61,7 +61,7 @@ async function ids(place: Workplace): Promise<unknown[]> {
   return (await place.records('followers.ids')).map(({ value }) => value['id']);
 }
 
-/** Replaces the log with one that has the same state but no jobs, because the embedded log never deletes unfinished jobs itself. */
+/** Replaces the log with one that has the same state but no jobs, because the embedded log never deletes jobs itself. */
 async function forgetJobs(place: Workplace): Promise<void> {
   const state = await stateOf(place);
   for (const name of await readdir(place.folder))

@@ -6,7 +6,7 @@ import { openTopicLog } from './open-topic-log.ts';
 
 const DAY_MS = 86_400_000;
 
-test('retain deletes old records, but neither jobs nor dead letters, under whatever name', async () => {
+test('retain deletes old records, but neither jobs nor dead letters, finished or not, under whatever name', async () => {
   const file = `${await configFolder({})}/headgate.db`;
   const names = { 'books.dead-letters': 'broken', 'books.requests': 'jobs' };
   const kept = ['broken', 'followers.dead-letters', 'followers.requests', 'jobs'];
@@ -16,9 +16,11 @@ test('retain deletes old records, but neither jobs nor dead letters, under whate
     await using old = await sqliteTopicLog({ file, now: () => Date.now() - 31 * DAY_MS });
     await old.createTopics(topics.map((name) => ({ name, partitions: 1 })));
     await old.append(topics.map((topic) => ({ topic, partition: 0, key: 'k', value: 'old' })));
-    // An alert reads dead letters in a group of its own.
-    const alerts = old.read({ topic: 'followers.dead-letters', group: 'alerts' });
-    for await (const deadLetter of alerts) await alerts.commit(deadLetter);
+    // A lane has finished the jobs, and an alert has read the dead letters, each in its group.
+    for (const topic of kept) {
+      const reader = old.read({ topic, group: 'group' });
+      for await (const record of reader) await reader.commit(record);
+    }
   }
   const config: TopicsConfig = { driver: 'sqlite', file, retain: 30 * DAY_MS, group: 'headgate', lanes: 1, prefix: '', names };
   await using log = await openTopicLog(config, undefined, { deleteOld: true });

@@ -10,7 +10,7 @@ export interface OpenToWorkOptions {
   readonly onMissingRight?: 'throw' | 'wait';
   /** Whether to open the log only for reading: an embedded log is neither created nor migrated. Default: false. */
   readonly readOnly?: boolean;
-  /** Whether an embedded log deletes records that are older than `retain`, except state, unfinished jobs and dead letters. Default: false. */
+  /** Whether an embedded log deletes records that are older than `retain`, except state, jobs and dead letters. Default: false. */
   readonly deleteOld?: boolean;
 }
 
@@ -47,15 +47,13 @@ export function ownOpenLog(config: TopicsConfig): TopicLog | undefined {
 }
 
 /**
- * Keeps unfinished jobs and all dead letters, whatever groups commit in their topics. This includes those of pipelines that the configuration
- * no longer has, because their jobs wait for those pipelines.
+ * Keeps all jobs and dead letters, as on Kafka. A finished job decides whether a later one with `once` repeats it. This includes jobs of
+ * pipelines that the configuration no longer has, because they wait for those pipelines.
  */
 function retention({ names }: TopicsConfig, maxAgeMs: number): SqliteRetention {
-  const named = (end: string) => {
-    const renamed = new Set(Object.entries(names).flatMap(([topic, name]) => (topic.endsWith(end) ? [name] : [])));
-    return (topic: string): boolean => topic.endsWith(end) || renamed.has(topic);
-  };
-  return { maxAgeMs, untilCommitted: named('.requests'), keep: named('.dead-letters') };
+  const isKept = (topic: string): boolean => topic.endsWith('.requests') || topic.endsWith('.dead-letters');
+  const renamed = new Set(Object.entries(names).flatMap(([topic, name]) => (isKept(topic) ? [name] : [])));
+  return { maxAgeMs, keep: (topic) => isKept(topic) || renamed.has(topic) };
 }
 
 /** Whether the log already exists. Opening an embedded log would create it. Other logs count as existing. */
