@@ -1,8 +1,9 @@
+import { symlink, writeFile } from 'node:fs/promises';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { expect, test } from 'vitest';
 import { configFolder } from '../config/config-folder.fixture.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
-import { openTopicLog } from './open-topic-log.ts';
+import { logExists, openTopicLog } from './open-topic-log.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -27,4 +28,15 @@ test('retain deletes old records, but neither jobs nor dead letters, finished or
   await expect.poll(async () => (await log.listTopics(['z']))[0]?.offsets[0]?.earliest).toBe(1);
   const left = (await log.listTopics()).flatMap(({ name, offsets }) => (offsets[0]?.earliest === 0 ? [name] : []));
   expect(left).toEqual(kept);
+});
+
+test('only a path without a file means that there is no log yet', async () => {
+  const folder = await configFolder({});
+  await writeFile(`${folder}/file`, '');
+  // Like a folder that this user can't enter, a circular link doesn't show whether the file exists.
+  await symlink('circle', `${folder}/circle`);
+  const files = ['none.db', 'none/headgate.db', 'file/headgate.db', 'file', 'circle/headgate.db'];
+  const config = { driver: 'sqlite', group: 'headgate', lanes: 1, prefix: '', names: {} } as const;
+  const found = await Promise.all(files.map(async (file) => await logExists({ ...config, file: `${folder}/${file}` })));
+  expect(found).toEqual([false, false, false, true, true]);
 });

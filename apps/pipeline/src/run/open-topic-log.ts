@@ -56,12 +56,15 @@ function retention({ names }: TopicsConfig, maxAgeMs: number): SqliteRetention {
   return { maxAgeMs, keep: (topic) => isKept(topic) || renamed.has(topic) };
 }
 
-/** Whether the log already exists. Opening an embedded log would create it. Other logs count as existing. */
+/**
+ * Whether the log already exists. Opening an embedded log would create it. Other logs count as existing. So does a log that this user can't
+ * reach, whose driver says why.
+ */
 export async function logExists(config: TopicsConfig): Promise<boolean> {
   if (config.driver !== 'sqlite') return true;
   return await access(config.file).then(
     () => true,
-    () => false,
+    ({ code }: NodeJS.ErrnoException) => code !== 'ENOENT' && code !== 'ENOTDIR',
   );
 }
 

@@ -45,8 +45,13 @@ export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSyn
  */
 function openToRead(options: WorkerOptions): ReturnType<typeof openDatabase> {
   const { file, busyTimeoutMs } = options;
+  let found: Stats | undefined;
   try {
-    const found = statSync(file, { throwIfNoEntry: false });
+    found = statSync(file, { throwIfNoEntry: false });
+  } catch (error) {
+    throw cantReach(file, "can't be entered", error);
+  }
+  try {
     if (found === undefined) throw new WorkerFailure({ kind: 'open', file, reason: "it doesn't exist.", detail: 'ENOENT' });
     if (found.isDirectory())
       throw new WorkerFailure({ kind: 'open', file, reason: 'it is a folder. Name a file in it.', detail: 'EISDIR' });
@@ -119,11 +124,7 @@ function preparePath(file: string): boolean {
     wal = statSync(`${file}-wal`, { throwIfNoEntry: false });
     found = statSync(file, { throwIfNoEntry: false });
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
-    throw new WorkerFailure(
-      { kind: 'open', file, reason: `its folder can't be created or entered (${detail}). Check the path.`, detail },
-      { cause: error },
-    );
+    throw cantReach(file, "can't be created or entered", error);
   }
   if (found?.isDirectory() === true) {
     throw new WorkerFailure({ kind: 'open', file, reason: 'it is a folder. Name a file in it.', detail: 'EISDIR' });
@@ -131,6 +132,12 @@ function preparePath(file: string): boolean {
   if (found !== undefined) assertWritable(file);
   if ((wal?.size ?? 0) > 0 && (found?.size ?? 0) === 0) throw leftAlone(file);
   return found === undefined;
+}
+
+function cantReach(file: string, what: string, error: unknown): WorkerFailure {
+  const detail = error instanceof Error ? error.message : String(error);
+  const reason = `its folder ${what} (${detail}). Check the path and the permissions on its folders.`;
+  return new WorkerFailure({ kind: 'open', file, reason, detail }, { cause: error });
 }
 
 /** The error for a `-wal` without its file. SQLite would create a new database and delete the `-wal`, with the commits in it. */

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -100,15 +100,20 @@ describe('opening', () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  it('refuses a folder, and a path through a file', async () => {
-    const folder = temporaryFolder();
-    mkdirSync(join(folder, 'log.db'));
-    await expect(sqliteTopicLog({ file: join(folder, 'log.db') })).rejects.toThrow(/it is a folder/);
-    writeFileSync(join(folder, 'file'), '');
-    await expect(sqliteTopicLog({ file: join(folder, 'file', 'log.db') })).rejects.toThrow(
-      expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_OPEN' }),
-    );
-  });
+  it.each([{ readOnly: false }, { readOnly: true }])(
+    'refuses a folder, and a path through a file or a circular link ($readOnly)',
+    async (how) => {
+      const folder = temporaryFolder();
+      mkdirSync(join(folder, 'log.db'));
+      await expect(sqliteTopicLog({ file: join(folder, 'log.db'), ...how })).rejects.toThrow(/it is a folder/);
+      writeFileSync(join(folder, 'file'), '');
+      symlinkSync('circle', join(folder, 'circle'));
+      const refusal = { code: 'HEADGATE_TOPIC_LOG_OPEN', retryable: false };
+      await expect(sqliteTopicLog({ file: join(folder, 'file', 'log.db'), ...how })).rejects.toMatchObject(refusal);
+      const circular = { ...refusal, message: expect.stringMatching(/ELOOP.*\. Check the path/) as string };
+      await expect(sqliteTopicLog({ file: join(folder, 'circle', 'log.db'), ...how })).rejects.toMatchObject(circular);
+    },
+  );
 
   // The root user can write to a read-only file.
   it.skipIf(process.getuid?.() === 0 || process.platform === 'win32')('refuses a read-only file', async () => {
