@@ -63,6 +63,25 @@ describe('a backup', () => {
     });
   });
 
+  it.each(['-wal', '-journal'])('refuses a name that an earlier file left a %s of, also if that appears meanwhile', async (end) => {
+    const folder = temporaryFolder();
+    const [file, to] = [join(folder, 'log.db'), join(folder, 'copy.db')];
+    await (await sqliteTopicLog({ file })).close();
+    const refusal = {
+      code: 'HEADGATE_TOPIC_LOG_OPEN',
+      message: expect.stringContaining(`${to}${end} is left of an earlier file`) as string,
+    };
+    const meanwhile = backupSqliteTopicLog({ file, to });
+    // During the copy.
+    writeFileSync(`${to}${end}`, 'left');
+    await expect(meanwhile).rejects.toMatchObject(refusal);
+    await expect(backupSqliteTopicLog({ file, to })).rejects.toMatchObject(refusal);
+    expect(readdirSync(folder).toSorted()).toEqual([`copy.db${end}`, 'log.db']);
+    // SQLite ignores an empty one.
+    writeFileSync(`${to}${end}`, '');
+    await expect(backupSqliteTopicLog({ file, to })).resolves.toMatchObject({ topics: 0 });
+  });
+
   it('that is stopped leaves no file, and never overwrites a file created meanwhile', async () => {
     const folder = temporaryFolder();
     const [file, to] = [join(folder, 'log.db'), join(folder, 'copy.db')];

@@ -1,4 +1,4 @@
-import { access, link, open, rename, rm } from 'node:fs/promises';
+import { access, link, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { TopicLogError } from '../topic-log-error.ts';
 import { sqliteTopicLog } from './sqlite-topic-log.ts';
@@ -31,7 +31,7 @@ export interface BackedUp {
 export async function backupSqliteTopicLog({ file, to, signal = new AbortController().signal }: BackupOptions): Promise<BackedUp> {
   const target = resolve(to);
   const part = `${target}.${process.pid}.part`;
-  if (await exists(target)) throw cannotBeMade(target, THERE);
+  await assertFree(target);
   try {
     signal.throwIfAborted();
     await rm(part, { force: true });
@@ -39,6 +39,7 @@ export async function backupSqliteTopicLog({ file, to, signal = new AbortControl
     await copy(resolve(file), part, signal);
     const { topics, records } = await readWhole(part, signal);
     const bytes = await synced(part);
+    await assertFree(target);
     await giveName(part, target);
     await synced(dirname(target));
     return { topics, records, bytes };
@@ -48,6 +49,16 @@ export async function backupSqliteTopicLog({ file, to, signal = new AbortControl
 }
 
 const THERE = 'it already exists, and backup never overwrites a file. Name another one.';
+
+/** Throws if the name is taken, or if SQLite would replay a file left next to it, and the copy would become another log. */
+async function assertFree(target: string): Promise<void> {
+  if (await exists(target)) throw cannotBeMade(target, THERE);
+  for (const path of [`${target}-wal`, `${target}-journal`]) {
+    const { size } = await stat(path).catch(() => ({ size: 0 }));
+    if (size === 0) continue;
+    throw cannotBeMade(target, `${path} is left of an earlier file, and would change the copy. Move or delete it, or name another file.`);
+  }
+}
 
 async function exists(path: string): Promise<boolean> {
   return await access(path).then(
