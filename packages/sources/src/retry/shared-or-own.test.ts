@@ -3,13 +3,19 @@ import { agedSnapshots, type BudgetSnapshot, type Clock, type Journal } from '@h
 import { virtualClock } from '@headgate/throttle/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Limit, Quota } from '../source-options.ts';
 import { sharedBudgets } from './shared-budgets.ts';
-import { sourceCredential } from './source-credential.ts';
+import { type SourceCredential, sourceCredential } from './source-credential.ts';
 
 type Name = 'a' | 'b';
 const NAMES: readonly Name[] = ['a', 'b'];
 const WINDOW_MS = 600_000;
-const rate = { requests: 1_000, windowMs: WINDOW_MS };
+const DAY_MS = 86_400_000;
+const REQUESTS = 1_000;
+const rate = { requests: REQUESTS, windowMs: WINDOW_MS };
+const daily = { requests: REQUESTS, per: 'day' } as const;
+/** The rules that a limit has, one after another. */
+const rules: readonly (Limit | Quota)[] = [rate, { ...rate, windowMs: 6 * WINDOW_MS }, { ...rate, windowMs: DAY_MS }, daily];
 /** Maximum error of a slot's end: the guard of its window, the lease of a request in flight, and rounding. */
 const SLACK_MS = 2_000;
 
@@ -48,11 +54,13 @@ interface Sent {
 }
 
 interface Start {
+  /** The limit, shared or not. Default: `rate`. */
+  readonly rule?: Limit | Quota;
   /** Whether there is another limit over both credentials. */
   readonly isOtherShared: boolean;
   /** The credentials of the source. */
   readonly names: readonly Name[];
-  /** Those that share the limit `rate`. Each other one has its own. */
+  /** Those that share the limit. Each other one has its own. */
   readonly sharing: readonly Name[];
 }
 
@@ -61,20 +69,30 @@ function restartedSource() {
   const clock = virtualClock();
   const journal = memoryJournal(clock);
   const all: Sent[] = [];
-  const start = ({ isOtherShared, names, sharing }: Start) => {
+  const start = ({ rule = rate, isOtherShared, names, sharing }: Start) => {
     const isShared = (name: Name) => names.includes(name) && sharing.includes(name);
-    const limit = { ...rate, shared: names.some(isShared) };
+    const limit = { ...rule, shared: names.some(isShared) };
     const budgets = { rate: limit, ...(isOtherShared && { other: { ...rate, shared: true } }) };
     const options = { budgets, maxDelayMs: 0, clock, journal: journal() };
     const shared = sharedBudgets(options);
-    const open = (name: Name) => {
-      const credential = { name, signer: bearer('token'), ...(limit.shared && !isShared(name) && { budgets: { rate } }) };
-      return sourceCredential({ ...options, credential, shared });
+    const open = (name: Name, before?: SourceCredential) => {
+      const credential = { name, signer: bearer('token'), ...(limit.shared && !isShared(name) && { budgets: { rate: rule } }) };
+      return sourceCredential({ ...options, credential, shared, before });
     };
     const credentials = new Map(names.map((name) => [name, open(name)]));
+    const ofAll = (one: Sent) => one.isShared || isShared(one.by);
+    const least = (name: Name) => (isShared(name) ? ofAll : ({ by }: Sent) => by === name);
     const count = (counts: (one: Sent) => boolean, ms: number) =>
       all.filter((one) => counts(one) && one.atMs > clock.monotonicMs() - ms).length;
     return {
+      /** Returns the credentials that may send more than their limit, by the rule that applies now. */
+      overLimit: () =>
+        names.filter((name) => {
+          const sinceMs = 'windowMs' in rule ? rule.windowMs : clock.epochMs() % DAY_MS;
+          const used = count(least(name), sinceMs);
+          const freeAt = credentials.get(name)?.budgets[0]?.freeAt(Math.min(REQUESTS, REQUESTS - used + 1)) ?? -Infinity;
+          return used > 0 && freeAt <= clock.monotonicMs();
+        }),
       /**
        * Returns what each credential's limit counts, and what it may count. A shared limit counts all of its requests, and each exactly once.
        * A limit of a credential counts the credential's requests, and maybe other ones that were sent while it was shared, because the
@@ -82,14 +100,18 @@ function restartedSource() {
        */
       counted: () =>
         Array.from(credentials, ([name, { budgets: of }]) => {
-          const ofAll = (one: Sent) => one.isShared || isShared(one.by);
-          const least = isShared(name) ? ofAll : ({ by }: Sent) => by === name;
           const most = isShared(name) ? ofAll : ({ by, isShared: wasShared }: Sent) => wasShared || by === name;
-          return { used: of[0]?.used, least: count(least, WINDOW_MS), most: count(most, WINDOW_MS + SLACK_MS) };
+          return { used: of[0]?.used, least: count(least(name), WINDOW_MS), most: count(most, WINDOW_MS + SLACK_MS) };
         }),
+      /** Removes a credential and adds it again. */
+      addAgain(name: Name) {
+        const before = credentials.get(name);
+        if (before !== undefined) credentials.set(name, open(name, before));
+      },
       async send(by: Name, isAnswered = true) {
         const credential = credentials.get(by);
-        if (credential === undefined) return;
+        // After a change of its rule, a budget may wait for requests that the journal no longer lists.
+        if (credential === undefined || credential.budgets.some((budget) => budget.freeAt() > clock.monotonicMs())) return;
         const slots = credential.budgets.map((budget) => budget.take());
         await credential.journal?.granted();
         all.push({ by, atMs: clock.monotonicMs(), isShared: false });
@@ -114,6 +136,8 @@ const restart = fc.record({
   sharing: fc.subarray([...NAMES]),
   inFlight: fc.option(fc.constantFrom(...NAMES)),
 });
+const restartByRule = fc.tuple(restart, fc.constantFrom(...rules)).map(([one, rule]) => ({ ...one, rule }));
+const addAgain = fc.record({ kind: fc.constant('add again' as const), by: fc.constantFrom(...NAMES) });
 const started = (sharing: Name[], isOtherShared = false) => ({
   kind: 'restart' as const,
   isOtherShared,
@@ -121,7 +145,10 @@ const started = (sharing: Name[], isOtherShared = false) => ({
   sharing,
   inFlight: null,
 });
+const startedBy = (rule: Limit | Quota, sharing: Name[]) => ({ ...started(sharing), rule });
 const sent = (by: Name) => ({ kind: 'send' as const, by });
+const waited = (ms: number) => ({ kind: 'wait' as const, ms });
+const addedAgain = (by: Name) => ({ kind: 'add again' as const, by });
 
 describe('a limit that becomes shared, or no longer is', () => {
   test('counts each request of its window once, however often it changes', async () => {
@@ -149,6 +176,39 @@ describe('a limit that becomes shared, or no longer is', () => {
           // While another limit is shared, the entry of shared limits is written again, without those that no longer are.
           [[started(['a', 'b']), sent('b'), started([], true), sent('a'), started([])]],
         ],
+      },
+    );
+  });
+
+  test('is never exceeded, whichever windows and resets it has had', async () => {
+    const idle = fc.oneof(wait, fc.integer({ min: 1, max: DAY_MS }).map(waited));
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(send, send, idle, addAgain, restartByRule), { maxLength: 30 }), async (steps) => {
+        const { clock, start } = restartedSource();
+        let source = start(started([]));
+        for (const step of steps) {
+          if (step.kind === 'send') await source.send(step.by);
+          else if (step.kind === 'wait') await clock.advance(step.ms);
+          else if (step.kind === 'add again') source.addAgain(step.by);
+          else {
+            if (step.inFlight !== null) await source.send(step.inFlight, false);
+            source = start(step);
+          }
+          expect(source.overLimit()).toEqual([]);
+        }
+      }),
+      {
+        // A credential's own longer window still counts what was sent in the shared one.
+        examples: rules
+          .slice(1)
+          .flatMap((own) => {
+            const changed = [startedBy(rate, ['a', 'b']), sent('a'), startedBy(own, []), sent('a'), waited(WINDOW_MS + SLACK_MS)];
+            return [
+              [...changed, sent('a'), startedBy(own, [])],
+              [...changed, addedAgain('a')],
+            ];
+          })
+          .map((steps): [typeof steps] => [steps]),
       },
     );
   });

@@ -106,11 +106,17 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   const ownByName = new Map(own.map((one) => [one.name, one.budget]));
   const budgets = Object.keys(named).flatMap((budget) => ownByName.get(budget) ?? shared.byName.get(budget) ?? []);
   const openedMs = clock.monotonicMs();
-  /** Copies of the state of budgets that the credential no longer shares, as of the opening of its entry. */
-  let copies: readonly BudgetSnapshot[] = [];
+  /**
+   * Copies of the state of budgets that the credential no longer shares, as of the opening of its entry. `counting` is like the credential's
+   * own budget, but counts only the copy.
+   */
+  let copies: readonly { readonly copy: BudgetSnapshot; readonly counting: RateBudget }[] = [];
   const snapshots = (): readonly BudgetSnapshot[] => [
     ...own.map((one) => ({ name: one.name, ...one.budget.snapshot() })),
-    ...agedSnapshots(copies, clock.monotonicMs() - openedMs).filter(({ busy }) => busy.some(([ms]) => ms > 0)),
+    ...agedSnapshots(
+      copies.filter(({ counting }) => counting.used > 0).map(({ copy }) => copy),
+      clock.monotonicMs() - openedMs,
+    ),
   ];
   const opened = journal?.open(name, snapshots);
   // Returns the shared budget to which a snapshot moves. A copy doesn't, because the entry of the shared budgets has the original.
@@ -127,7 +133,15 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   const newCopies = shared.restored().filter(isNew);
   const all = [...known, ...newCopies.map((one) => ({ ...one, fromShared: true }))];
   restore(all);
-  copies = all.filter((one) => one.fromShared === true && one.elsewhere !== true && ownByName.has(one.name ?? ''));
+  copies = own.flatMap(({ name: budget, of }) =>
+    all
+      .filter((one) => one.name === budget && one.fromShared === true && one.elsewhere !== true)
+      .map((copy) => {
+        const counting = budgetOf(of, options);
+        counting.restore(copy);
+        return { copy, counting };
+      }),
+  );
   const entry = opened && shared.covering(opened);
   // The journal's next write has both entries.
   if (known.some(moved)) entry?.settled();
