@@ -2,12 +2,31 @@ import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync,
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sqliteTopicLog } from './index.ts';
+import { type SqliteTopicLogOptions, sqliteTopicLog } from './index.ts';
 import { openDatabase } from './database.ts';
 import { checkSchema, makeSchema } from './schema.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 
 describe('opening', () => {
+  it.each<[string, Partial<SqliteTopicLogOptions>]>([
+    ...[Number.NaN, -1].flatMap<[string, Partial<SqliteTopicLogOptions>]>((wrong) => [
+      ['retention.maxAgeMs', { retention: { maxAgeMs: wrong } }],
+      ['pollMs', { pollMs: wrong }],
+      ['tombstoneRetentionMs', { tombstoneRetentionMs: wrong }],
+      ['maxFileBytes', { maxFileBytes: wrong }],
+    ]),
+    ...[Number.NaN, -1, 0.5, Infinity].map<[string, Partial<SqliteTopicLogOptions>]>((wrong) => [
+      'busyTimeoutMs',
+      { busyTimeoutMs: wrong },
+    ]),
+  ])('refuses a wrong %s, and creates nothing: %o', async (name, options) => {
+    const folder = temporaryFolder();
+    const refused = sqliteTopicLog({ file: join(folder, 'log.db'), ...options });
+    await expect(refused).rejects.toThrow(RangeError);
+    await expect(refused).rejects.toThrow(`sqliteTopicLog: ${name} must be a`);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   it('creates the folder and the file', async () => {
     const file = join(temporaryFolder(), 'a', 'b', 'log.db');
     await using log = await sqliteTopicLog({ file });

@@ -77,7 +77,8 @@ const MAX_RECORD_BYTES = 500_000_000;
 /**
  * Opens a topic log in one SQLite file: synced at each commit, usable by several processes of one machine at once (not over a network drive). SQLite
  * runs in its own thread. A lane that has a holder is refused with `LaneHeldError`. A record with neither key nor partition goes to partition 0.
- * Throws a `TopicLogError`: HEADGATE_TOPIC_LOG_OPEN, _VERSION, _CORRUPT, _FULL or _BUSY. Later calls can throw the same errors.
+ * Throws a `TopicLogError`: HEADGATE_TOPIC_LOG_OPEN, _VERSION, _CORRUPT, _FULL or _BUSY. Later calls can throw the same errors. Throws a `RangeError`
+ * for an invalid number.
  */
 export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<TopicLog> {
   const {
@@ -90,6 +91,7 @@ export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<To
     onAvailability,
     now: clock = Date.now,
   } = options;
+  assertNumbers({ busyTimeoutMs, pollMs, tombstoneRetentionMs, maxFileBytes, 'retention.maxAgeMs': retention?.maxAgeMs ?? 0 });
   const now = (): number => Math.floor(clock());
   const file = resolve(options.file);
   const link = new WorkerLink({ file, busyTimeoutMs, pollMs, tombstoneRetentionMs, maxFileBytes, readOnly }, options.worker);
@@ -101,6 +103,18 @@ export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<To
   }
   const deletion = retention && deleteOldRecords({ link, retention, now });
   return new SqliteTopicLog({ link, file, now, deletion, availability: onAvailability && availability(onAvailability) });
+}
+
+/** Throws for a number with which the log would delete what it should keep, or have no limit. */
+function assertNumbers({ busyTimeoutMs, ...others }: Readonly<Record<string, number>> & { readonly busyTimeoutMs: number }): void {
+  // SQLite takes an integer of 32 bits.
+  if (!Number.isInteger(busyTimeoutMs) || busyTimeoutMs < 0 || busyTimeoutMs >= 2 ** 31)
+    throw new RangeError(
+      `sqliteTopicLog: busyTimeoutMs must be a whole number of milliseconds from 0 to 2,147,483,647, got ${busyTimeoutMs}`,
+    );
+  for (const [option, value] of Object.entries(others)) {
+    if (!(value >= 0)) throw new RangeError(`sqliteTopicLog: ${option} must be a number from 0, got ${value}`);
+  }
 }
 
 interface InnerOptions {
