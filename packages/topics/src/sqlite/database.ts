@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { DatabaseSync } from 'node:sqlite';
 import { integer } from './column.ts';
 import { LogFiles } from './log-files.ts';
-import { checkSchema, makeSchema, viewSchema } from './schema.ts';
+import { checkSchema, isEmpty, makeSchema, viewSchema } from './schema.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
 import { type WorkerOptions, WorkerFailure } from './worker-protocol.ts';
 
@@ -94,6 +94,8 @@ function openExisting(options: WorkerOptions): ReturnType<typeof openDatabase> {
 function readyToRead(db: DatabaseSync, files: LogFiles): ReturnType<typeof openDatabase> {
   try {
     checkSchema(db, files.file);
+    // A process can create the tables at any time. The file must then be reopened.
+    if (isEmpty(db)) files.expectNoChange();
     viewSchema(db);
     // A copy made by a backup isn't in WAL mode, and has no -wal, until a process opens it for writing. SQLite has no -wal of an immutable file.
     const hasWal = db.prepare('PRAGMA journal_mode').get()?.['journal_mode'] === 'wal';

@@ -24,7 +24,7 @@ export class LogFiles {
     for (const path of [`${this.file}-wal`, `${this.file}-shm`]) this.#opened.set(path, identityOf(path));
   }
 
-  /** Call before SQLite opens the file as immutable. It then takes no lock, and doesn't notice changes. */
+  /** Call before SQLite reads what it doesn't notice a change of, such as a file opened as immutable, for which it takes no lock. */
   expectNoChange(): void {
     this.#unchanged = this.#versions();
   }

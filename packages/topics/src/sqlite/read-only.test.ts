@@ -209,6 +209,28 @@ it('reads a log during writes, and doesn’t create a missing one', async () => 
   expect(statSync(join(folder, 'none.db'), { throwIfNoEntry: false })).toBeUndefined();
 });
 
+describe.each(['an empty file', 'a file whose first writer has only turned on WAL'])('%s', (what) => {
+  it('is read as a log without topics, until a writer creates them', async () => {
+    const file = join(temporaryFolder(), 'log.db');
+    writeFileSync(file, '');
+    if (what !== 'an empty file') {
+      const db = new DatabaseSync(file);
+      db.exec('PRAGMA journal_mode = WAL');
+      db.close();
+    }
+    const before = readFileSync(file);
+    await using log = await sqliteTopicLog({ file, readOnly: true });
+    expect(await log.listTopics()).toEqual([]);
+    expect(await log.groupOffset({ topic: 'pages', partition: 0, group: 'g' })).toBeUndefined();
+    expect(await log.createTopics([{ name: 'pages', partitions: 1 }], { validateOnly: true })).toMatchObject({ created: ['pages'] });
+    expect(readFileSync(file).equals(before)).toBe(true);
+    await using writer = await sqliteTopicLog({ file });
+    await writer.createTopics([{ name: 'pages', partitions: 1 }]);
+    await writer.append([{ topic: 'pages', key: 'k', value: 'a' }]);
+    expect((await Array.fromAsync(log.read({ topic: 'pages' }))).map(({ value }) => value)).toEqual(['a']);
+  });
+});
+
 it('finds the last commits of a log that is named by a link', async () => {
   const { folder, file } = await written();
   // SQLite creates the `-wal` with the file's mode.

@@ -107,9 +107,15 @@ export function makeSchema(db: DatabaseSync, file: string): void {
   }
 }
 
-/** Lets a file of an older release be read like one of this release, without changing it. */
+/** Whether no process has created the tables yet. */
+export function isEmpty(db: DatabaseSync): boolean {
+  return pragma(db, 'user_version') === 0;
+}
+
+/** Lets an empty file, or one of an older release, be read like one of this release, without changing it. */
 export function viewSchema(db: DatabaseSync): void {
-  for (let version = pragma(db, 'user_version'); version > 0 && version < VERSION; version++) db.exec(VIEWS[version] ?? '');
+  if (isEmpty(db)) db.exec(SCHEMA.replaceAll(/CREATE (?=TABLE|VIEW)/g, 'CREATE TEMP '));
+  else for (let version = pragma(db, 'user_version'); version < VERSION; version++) db.exec(VIEWS[version] ?? '');
 }
 
 /** Throws unless the file is empty, or a topic log of a version that this release knows. Call within a transaction. */
