@@ -705,6 +705,24 @@ test('requests that wait for their budget leave the allowance to another source,
   await expect(last).rejects.toMatchObject({ code: 'HEADGATE_STOPPED' });
 });
 
+test('the refusal of the last credential is the error of the requests that wait, even with the last request of an allowance', async () => {
+  const onUsedUp = vi.fn();
+  const scene = await play([said('unauthorized')], { allowance: requestAllowance({ max: 1, onUsedUp }) });
+  const requested = [scene.query('/1'), scene.query('/2')];
+  await Promise.all(requested.map((one) => expect(one).rejects.toMatchObject({ code: 'HEADGATE_TOY', endsSource: true })));
+  expect(onUsedUp).not.toHaveBeenCalled();
+});
+
+test('an allowance is used up before the pause of a request that may not be sent again', async () => {
+  const onUsedUp = vi.fn();
+  const scene = await play([said('transient', { retryInMs: MINUTE_MS })], { allowance: requestAllowance({ max: 1, onUsedUp }) });
+  const requested = scene.query();
+  await scene.requests(1);
+  await expect.poll(() => onUsedUp.mock.calls.length).toBe(1);
+  scene.source.stop();
+  await expect(requested).rejects.toMatchObject({ code: 'HEADGATE_STOPPED' });
+});
+
 test('attempts without a secret are given back to the allowance', async () => {
   let secret: string | undefined;
   const signer = bearer(() => {

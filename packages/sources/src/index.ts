@@ -43,7 +43,13 @@ export type {
 } from './source-definition.ts';
 export { SourceError, type SourceErrorCode, type SourceErrorOptions } from './source-error.ts';
 export { statusVerdict, type StatusVerdictOptions } from './status-verdict.ts';
-export { type AllowedRequest, type RequestAllowance, type RequestAllowanceOptions, requestAllowance } from './request-allowance.ts';
+export {
+  type AllowanceSender,
+  type AllowedRequest,
+  type RequestAllowance,
+  type RequestAllowanceOptions,
+  requestAllowance,
+} from './request-allowance.ts';
 export type { AttemptEvent, Budgets, Credential, Limit, LimitMismatch, Quota, SourceOptions } from './source-options.ts';
 export type { Verdict } from './verdict.ts';
 // Types from `@headgate/throttle` that this package's declarations use, and the functions that create them, so that users need no other

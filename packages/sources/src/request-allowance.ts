@@ -2,8 +2,16 @@
 export interface RequestAllowance {
   /** True while each of the requests is taken. One that isn't sent is given back. */
   readonly isTaken: boolean;
-  /** Adds a request that waits for its permit. `onGivenBack`: called when a request of the allowance is given back. */
-  wait(onGivenBack: () => void): AllowedRequest;
+  /** Adds a request that waits for its permit. */
+  wait(sender: AllowanceSender): AllowedRequest;
+}
+
+/** A source that shares an allowance. */
+export interface AllowanceSender {
+  /** False if no waiting request of the source can start, for example because its credentials were refused. */
+  readonly canSend: boolean;
+  /** Called when a request of the allowance is given back. */
+  readonly onGivenBack: () => void;
 }
 
 /** A request that waits for its permit, or has it. */
@@ -27,10 +35,9 @@ export function requestAllowance({ max, onUsedUp }: RequestAllowanceOptions): Re
   let left = max;
   let inFlight = 0;
   let isUsedUp = false;
-  /** The callback of each request that waits. All requests of a source have the same one. */
-  const waiting = new Map<AllowedRequest, () => void>();
+  const waiting = new Map<AllowedRequest, AllowanceSender>();
   const endIfUsedUp = (): void => {
-    if (isUsedUp || left > 0 || inFlight > 0 || waiting.size === 0) return;
+    if (isUsedUp || left > 0 || inFlight > 0 || !waiting.values().some(({ canSend }) => canSend)) return;
     isUsedUp = true;
     onUsedUp();
   };
@@ -38,7 +45,7 @@ export function requestAllowance({ max, onUsedUp }: RequestAllowanceOptions): Re
     get isTaken() {
       return left === 0;
     },
-    wait(onGivenBack) {
+    wait(sender) {
       let isInFlight = false;
       const request: AllowedRequest = {
         take() {
@@ -54,12 +61,12 @@ export function requestAllowance({ max, onUsedUp }: RequestAllowanceOptions): Re
           inFlight -= 1;
           if (how === 'unsent') {
             left += 1;
-            for (const wake of new Set(waiting.values())) wake();
+            for (const { onGivenBack } of new Set(waiting.values())) onGivenBack();
           }
           endIfUsedUp();
         },
       };
-      waiting.set(request, onGivenBack);
+      waiting.set(request, sender);
       endIfUsedUp();
       return request;
     },

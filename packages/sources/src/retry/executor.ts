@@ -2,7 +2,7 @@ import type { Admission, CredentialPool, Delivery, Permit } from '@headgate/thro
 import { anySignal, pause } from '@headgate/throttle/internal';
 import { inOrder } from '../budgets.ts';
 import { checkShare } from '../checked-options.ts';
-import type { AllowedRequest } from '../request-allowance.ts';
+import type { AllowanceSender, AllowedRequest } from '../request-allowance.ts';
 import type { AttemptEvent } from '../source-options.ts';
 import { LimitCheck } from '../limit-check.ts';
 import { atOnce, ofDefinition, SourceError, wholeNumber } from '../source-error.ts';
@@ -55,7 +55,12 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
   const limitCheck = new LimitCheck();
   const streak = new FailureStreak({ service, stopAfter: options.stopAfterFailures });
   const names = Object.keys(options.budgets);
-  const wake = (): void => admission.wake();
+  const sender: AllowanceSender = {
+    get canSend() {
+      return pool.exhausted === undefined;
+    },
+    onGivenBack: () => admission.wake(),
+  };
 
   return async (query, { credits, signal, walk, share = 1, requests }) => {
     checkShare(service, share);
@@ -166,9 +171,9 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       carrier = undefined;
     };
     const waiting = anySignal([signal, stop]);
-    let allowed: AllowedRequest | undefined;
+    const allow = (): AllowedRequest | undefined => options.allowance?.wait(sender);
+    let allowed = allow();
     const permitted = async (): Promise<Permit> => {
-      allowed = options.allowance?.wait(wake);
       const waitedFromMs = breaker.upMs();
       try {
         return await admission.acquire({
@@ -228,6 +233,8 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
             }
             ({ pauseMs, reason, isUntilUp = false } = next);
           }
+          // Before the pause, because the run ends now if it may send no more requests.
+          allowed = allow();
         } finally {
           // Releases the credit only after the budgets were put on hold. Otherwise a request that waits for capacity could start before the
           // hold.
