@@ -84,12 +84,15 @@ function fits({ status, when }: ErrorRule, answered: number, value: unknown): bo
   if (value === undefined) return false;
   return when.every(({ path, oneOf }) => {
     const found = path.all(value);
-    return oneOf === undefined ? found.length > 0 : found.some((one) => includes(oneOf, one === null ? null : scalarOf(one)));
+    return oneOf === undefined ? found.length > 0 : found.some((one) => oneOf.some((value) => isSame(one, value)));
   });
 }
 
-function includes(values: readonly unknown[], value: unknown): boolean {
-  return values.includes(value);
+/** Compares a value of a response with one of the section. Numbers are compared as text, because a variable of the section is text. */
+function isSame(found: unknown, value: string | number | boolean | null): boolean {
+  const scalar = found === null ? null : scalarOf(found);
+  if (typeof scalar === 'number' || typeof value === 'number') return String(scalar) === String(value);
+  return scalar === value;
 }
 
 interface Answered {

@@ -91,6 +91,20 @@ it.each([
   }
 });
 
+it.each([
+  { is: bare('17', { hasVariable: true }), code: 17, fits: true },
+  { is: bare('17'), code: '17', fits: true },
+  { is: bare('17'), code: 170, fits: false },
+  { is: 'null', code: null, fits: false },
+  { is: null, code: null, fits: true },
+  { is: 'null', code: {}, fits: false },
+])('an error rule for $is.text and a response with $code: $fits', async ({ is, code, fits }) => {
+  const items = { get: '/items', records: '$.items[*]', key: '$.id', errors: [{ when: { '$.code': is }, then: 'empty' }] };
+  const section = { ...bearer, streams: { items }, [OF_FILE]: true };
+  const { records } = await list(section as never, { routes: { 'GET /items': () => ({ body: { code, items: [{ id: 1 }] } }) } });
+  expect(records['items']).toHaveLength(fits ? 0 : 1);
+});
+
 /** An unquoted number of a configuration file. */
 function bare(text: string, more?: { readonly hasVariable: true }): unknown {
   return scalar({ text, bare: Number(text), folder: '/', ...more });
