@@ -40,8 +40,12 @@ export async function read(
   await using log = await openLogToRead(context, topics);
   const output = pacedOutput({ stream: stdout, signal });
   const named = topicNames(topics)(requested);
+  // Without its options, a pipeline's topics are unknown: a name can be a default name, or the name in the log.
   const isOfUnknown = definitions.some(({ name, dependsOnOptions }) => dependsOnOptions === true && requested.startsWith(`${name}.`));
-  const topic = isOfUnknown || own.includes(named) ? named : requested;
+  const isInLog =
+    Object.values(topics.names).includes(requested) || definitions.some(({ name }) => requested.startsWith(`${topics.prefix}${name}.`));
+  const isDefault = Object.hasOwn(topics.names, requested) || (isOfUnknown && !isInLog);
+  const topic = isDefault || own.includes(named) ? named : requested;
   const [found] = (await log?.listTopics([topic])) ?? [];
   if (log === undefined || found === undefined) {
     // A topic that a run will create has no records yet.

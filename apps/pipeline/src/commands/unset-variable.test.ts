@@ -25,8 +25,8 @@ const ENV = { TOKEN_A: 'token-value-1', TOKEN_B: 'token-value-2' };
 const job = (value: object) => ({ pipeline: 'api', entries: [JSON.stringify(value)], authors: [] });
 
 /** A log with two lanes and one job of a section with `use: rest`, and the context of a command for which a variable isn't set. */
-async function place() {
-  const cwd = await configFolder({ 'headgate.yaml': YAML });
+async function place(yaml = YAML) {
+  const cwd = await configFolder({ 'headgate.yaml': yaml });
   const stream = (): PassThrough => new PassThrough().resume();
   const streams = { stdin: stream(), stdout: stream(), stderr: stream(), terminal: stream() };
   const { signal } = new AbortController();
@@ -71,6 +71,15 @@ describe('a variable that is not set in a section with use: rest, whose streams 
       problems: [{ key: 'api.credentials[1].bearer', message: expect.stringMatching(/^uses \$\{TOKEN_B\}, which isn't set/) as string }],
     });
     expect(await keys()).toEqual(['issues/a']);
+  });
+
+  it.each([
+    ['names: { api.issues: api.list }', ['api.list', 'api.issues', 'api.requests']],
+    ['prefix: api.', ['api.api.issues', 'api.issues', 'api.api.requests', 'api.requests']],
+    ['prefix: api., names: { api.issues: other.list }', ['other.list', 'api.issues', 'api.api.requests']],
+  ])('leaves its topics readable under both their names, with %s', async (naming, topics) => {
+    const { context } = await place(YAML.replace('names: { api.issues: issues }', naming));
+    for (const topic of topics) expect(await read({ topic }, context)).toBe(0);
   });
 
   it('leaves its dead letters and the topics in the log readable, and suggests other names', async () => {
