@@ -13,14 +13,14 @@ import {
 } from '@headgate/sources';
 import type { Json } from '@headgate/throttle';
 import * as z from 'zod';
-import { carriedOn } from './carried.ts';
-import { type Cursor, againFrom, firstAt, nextWindow } from './cursor.ts';
+import { MAX_DIGESTS, carriedOn, crowdedIn } from './carried.ts';
+import { type Cursor, againFrom, firstAt, nextWindow, restartTime } from './cursor.ts';
 import { type Said, saidAt } from './evidence.ts';
 import { digestOf, kindOf, numberOf, scalarOf, spelled } from './json-value.ts';
 import { type ErrorRule, type Pages, type Stream, keyPaths, placeholders } from './language.ts';
 import type { Path } from './path.ts';
 import { type RestQuery, withFields } from './request.ts';
-import { timeOf } from './time.ts';
+import { type Time, timeOf } from './time.ts';
 
 /** Error codes of sections, in addition to those of every source. */
 export type RestErrorCode = 'HEADGATE_PAGE_REPEATED';
@@ -142,14 +142,27 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
         error: error('HEADGATE_BAD_REQUEST', `${subject}: ${service} refuses the request (${said}), and a retry won't change that.`),
       };
     case 'restart': {
-      const next = againFrom(stream, query.cursor);
-      const notice = `${subject}: ${service} ended the listing (${said}). The listing restarts.`;
-      if (next !== undefined)
-        return { kind: 'ok', value: { stream: query.stream, records: [], found: 0, digests: [], receivedMs: epochMs, next, notice } };
-      const message = `${subject}: ${service} ended the listing again after three restarts (${said}). Start the crawl again later.`;
-      return { kind: 'fatal', error: error('HEADGATE_CURSOR_LOOP', message) };
+      const { cursor } = query;
+      const next = againFrom(stream, cursor);
+      const ended = `${subject}: ${service} ended the listing`;
+      if (next === undefined) {
+        const message = `${ended} again (${said}). ${stuckAt(restartTime(stream, cursor))}`;
+        return { kind: 'fatal', error: error('HEADGATE_CURSOR_LOOP', message) };
+      }
+      const isCrowded = stream.since?.order !== undefined && crowdedIn(cursor.edge).overlap;
+      const notice = `${ended} (${said}). The listing restarts.${isCrowded ? CROWDED : ''}`;
+      return { kind: 'ok', value: { stream: query.stream, records: [], found: 0, digests: [], receivedMs: epochMs, next, notice } };
     }
   }
+}
+
+const CROWDED = ` ${MAX_DIGESTS.toLocaleString('en-US')} or more records are as new as its newest one. Some of them may be written again.`;
+
+/** Why a listing doesn't restart again, and what to do. `from`: the time at which it restarted, if it is ordered by time. */
+function stuckAt(from: Time | undefined): string {
+  if (from === undefined) return 'It has restarted three times. Start the crawl again later.';
+  const cure = 'write larger pages (size) or a more precise {since}, or split the listing (for)';
+  return `Three restarts at ${from} returned no newer record. If one listing can't return all records of that time, ${cure}. Otherwise start the crawl again later.`;
 }
 
 /** The number of seconds at a path of the body, in ms; undefined if it is negative or isn't a number. */
@@ -344,8 +357,9 @@ function dropRepeated(
     keys: isDropping ? keys : undefined,
     edge,
     seen: cursor.seen,
-    // Without an order, a restarted listing returns its first records again, so no record shows that it gets any further.
-    again: since?.order === undefined || records.length === 0 ? cursor.again : undefined,
+    // Only a newer record shows that a restarted listing gets any further. Other records can be the same ones again: all without an order, and
+    // with one those that `seen` is too short for.
+    again: since?.order === undefined || edge?.newest === cursor.edge?.newest ? cursor.again : undefined,
   };
   return { records, found: count, digests, next };
 }

@@ -26,7 +26,7 @@ export type Cursor = {
   readonly edge?: Carried | undefined;
   /** Digests of records that were written before this window or before the last restart. The listing skips them. */
   readonly seen?: readonly string[] | undefined;
-  /** How often the listing has restarted. If it is ordered by time: since it last returned a new record. */
+  /** How often the listing has restarted. If it is ordered by time: since it last returned a newer record. */
   readonly again?: number | undefined;
   /** Digest of the stream's path and `pages`. If it differs from the current one, the listing restarts instead of following this cursor. */
   readonly way?: string | undefined;
@@ -88,17 +88,21 @@ export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { 
   };
 }
 
-/** Maximum number of restarts of a listing. In one that is ordered by time, a new record sets the number back. */
+/** Maximum number of restarts of a listing. In one that is ordered by time, a newer record sets the number back. */
 const MAX_AGAIN = 3;
 
 /** The cursor with which a listing restarts; undefined after `MAX_AGAIN` restarts. */
 export function againFrom({ pages, since }: Pick<Stream, 'pages' | 'since'>, cursor: Cursor): Cursor | undefined {
   const { began, edge, again = 0, way } = cursor;
   if (again >= MAX_AGAIN) return undefined;
-  const isOrdered = since?.order === 'ascending' && edge?.newest !== undefined;
-  const times =
-    since === undefined || began === undefined ? {} : { began, ...windowFrom(since, isOrdered ? edge.newest : cursor.since, began) };
+  const from = restartTime({ since }, cursor);
+  const times = since === undefined || began === undefined ? {} : { began, ...windowFrom(since, from ?? cursor.since, began) };
   // `edge` already has the records of `cursor.seen` that are as new as its newest time, so `seen` doesn't grow with the restarts.
-  const seen = isOrdered ? writtenOf(edge) : cursor.seen;
+  const seen = from === undefined ? cursor.seen : writtenOf(edge);
   return { at: firstAt(pages), way, ...times, edge, seen, again: again + 1 };
+}
+
+/** The time at which a listing that is ordered by time restarts. Undefined without an order, or if no record has a time that counts. */
+export function restartTime({ since }: Pick<Stream, 'since'>, { edge }: Cursor): Time | undefined {
+  return since?.order === undefined ? undefined : edge?.newest;
 }
