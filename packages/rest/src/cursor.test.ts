@@ -25,10 +25,12 @@ interface Service {
   readonly size: number;
   /** Number of pages after which the service ends each listing. */
   readonly most: number;
+  /** The service ends each listing that starts at this time or later, before its first page. */
+  readonly endsAt?: string;
 }
 
 /** Lists everything that a service returns in ascending order. `most`: the maximum number of records that a cursor skipped. */
-function listed({ items, format, window, size, most }: Service) {
+function listed({ items, format, window, size, most, endsAt }: Service) {
   const { streams } = restOptions.parse({
     baseUrl: 'http://127.0.0.1',
     credentials: [{ name: 'app' }],
@@ -49,7 +51,7 @@ function listed({ items, format, window, size, most }: Service) {
 
   const answerTo = ({ at, since, until }: Cursor): { readonly status: number; readonly body: unknown } => {
     const from = Number(at ?? 0);
-    if (from >= most * size) return { status: 410, body: {} };
+    if (from >= most * size || (endsAt !== undefined && String(since) >= endsAt)) return { status: 410, body: {} };
     const sinceMs = since === undefined ? -Infinity : (timeOf(formatTime(since, format)) ?? NaN);
     const isFound = (ms: number): boolean => ms >= sinceMs && ms <= (timeOf(until) ?? Infinity);
     const found = items.filter((item) => isFound(Date.parse(item.at)));
@@ -133,4 +135,13 @@ it.each([
   const cure =
     "If one listing can't return all records of that time, write larger pages (size) or a more precise {since}, or split the listing (for). Otherwise start the crawl again later.";
   expect(error).toMatchObject({ code: 'HEADGATE_CURSOR_LOOP', message: `${ended} again (410). ${stuck} ${cure}` });
+});
+
+it('a listing that fails in a window without records restarts in that window, and at most three times', () => {
+  const items = sameTime(3);
+  const endsAt = '2024-01-01T00:10:00Z';
+  const { written, requests, error } = listed({ items, window: '10m', size: 4, most: 1, endsAt });
+  expect(written).toEqual(items);
+  expect(requests).toBe(5);
+  expect(error).toMatchObject({ code: 'HEADGATE_CURSOR_LOOP' });
 });

@@ -92,10 +92,11 @@ export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { 
 const MAX_AGAIN = 3;
 
 /** The cursor with which a listing restarts; undefined after `MAX_AGAIN` restarts. */
-export function againFrom({ pages, since }: Pick<Stream, 'pages' | 'since'>, cursor: Cursor): Cursor | undefined {
+export function againFrom(stream: Pick<Stream, 'pages' | 'since'>, cursor: Cursor): Cursor | undefined {
+  const { pages, since } = stream;
   const { began, edge, again = 0, way } = cursor;
   if (again >= MAX_AGAIN) return undefined;
-  const from = restartTime({ since }, cursor);
+  const from = restartTime(stream, cursor);
   const times = since === undefined || began === undefined ? {} : { began, ...windowFrom(since, from ?? cursor.since, began) };
   // `edge` already has the records of `cursor.seen` that are as new as its newest time, so `seen` doesn't grow with the restarts.
   const seen = from === undefined ? cursor.seen : writtenOf(edge);
@@ -103,6 +104,8 @@ export function againFrom({ pages, since }: Pick<Stream, 'pages' | 'since'>, cur
 }
 
 /** The time at which a listing that is ordered by time restarts. Undefined without an order, or if no record has a time that counts. */
-export function restartTime({ since }: Pick<Stream, 'since'>, { edge }: Cursor): Time | undefined {
-  return since?.order === undefined ? undefined : edge?.newest;
+export function restartTime(stream: Pick<Stream, 'since'>, { since, edge }: Cursor): Time | undefined {
+  const newest = stream.since?.order === undefined ? undefined : edge?.newest;
+  // A restart must not return to a window that is complete: the next window would begin again without the number of restarts.
+  return newest === undefined || (timeOf(newest) ?? 0) > (timeOf(since) ?? -Infinity) ? newest : since;
 }
