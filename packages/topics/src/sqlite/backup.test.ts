@@ -105,16 +105,20 @@ describe('a backup', () => {
     expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual(['copy.db']);
   });
 
-  it('of a damaged log fails, and leaves nothing', async () => {
+  it.each([
+    ['record', "UPDATE batches SET value = 'tow' WHERE base_offset = 1"],
+    ['group offset', 'UPDATE group_offsets SET next_offset = 3'],
+  ])('of a log with a damaged %s fails, and leaves nothing', async (_, damage) => {
     const folder = temporaryFolder();
     const file = join(folder, 'log.db');
     {
       await using log = await sqliteTopicLog({ file });
       await log.createTopics([{ name: 'pages', partitions: 1 }]);
       await log.append(['one', 'two', 'three'].map((value) => ({ topic: 'pages', key: 'k', value })));
+      await log.read({ topic: 'pages', group: 'g' }).commit({ topic: 'pages', partition: 0, offset: 0 });
     }
     const db = new DatabaseSync(file);
-    db.exec("UPDATE batches SET value = 'tow' WHERE base_offset = 1");
+    db.exec(damage);
     db.close();
     await expect(backupSqliteTopicLog({ file, to: join(folder, 'copy.db') })).rejects.toMatchObject({ code: 'HEADGATE_TOPIC_LOG_CORRUPT' });
     expect(readdirSync(folder)).toEqual(['log.db']);

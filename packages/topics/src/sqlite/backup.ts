@@ -117,6 +117,8 @@ async function readWhole(file: string, signal: AbortSignal): Promise<Pick<Backed
   let records = 0;
   for (const { name } of topics) {
     for await (const _ of log.readBytes({ topic: name, signal })) records += 1;
+    // This verifies the offsets of all groups.
+    await log.groupOffset({ group: '', topic: name, partition: 0 });
   }
   signal.throwIfAborted();
   return { topics: topics.length, records };
