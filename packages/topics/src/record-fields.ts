@@ -6,7 +6,7 @@ import type { NewRecord, RecordPosition, RecordSeries, TopicRecord } from './top
 export function assertFields(record: NewRecord | RecordSeries): void {
   const { topic, key, headers } = record;
   if (key !== null) assertField(topic, 'key', key);
-  if ('value' in record && record.value !== null) assertField(topic, 'value', record.value);
+  if (!('valueAt' in record) && record.value !== null) assertField(topic, 'value', record.value);
   if (headers === undefined) return;
   for (const [name, value] of Object.entries(headers)) assertField(topic, headerField(name), value);
 }

@@ -173,6 +173,7 @@ export function laneChecks(): readonly DriverCheck[] {
         const bad: readonly (readonly [field: string, NewRecord])[] = [
           ['key', { ...good, key: number }],
           ['value', { ...good, value: list }],
+          ['value', { topic, partition: 0, key: 'k' } as NewRecord],
           ['header "h"', { ...good, headers: { good: 'x', h: number } }],
         ];
         const names =
