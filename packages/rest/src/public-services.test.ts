@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { type Journal, creditPool, systemClock } from '@headgate/throttle';
+import { creditPool, systemClock } from '@headgate/throttle';
+import { unwrittenJournal } from '@headgate/throttle/internal';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { startApi } from './api.fixture.ts';
@@ -57,16 +58,6 @@ it.concurrent.each(Object.keys(SERVICES))('%s: each record of it once, however o
   expect(api.refused()).toBe(refusals);
 });
 
-/** Stores nothing, because no run follows a trial in this test. */
-const journal: Journal = {
-  leaseMs: 1_000,
-  open: () => ({ restored: undefined, granted: async () => await Promise.resolve(), settled: nothing, flush: nothing }),
-};
-
-function nothing(): undefined {
-  return undefined;
-}
-
 it.concurrent.each(Object.keys(SERVICES))(
   '%s: a trial of each listing tells the status, its records with their keys, and the next request',
   async (name) => {
@@ -75,6 +66,7 @@ it.concurrent.each(Object.keys(SERVICES))(
     const section = sectionOf(name, api.url);
     const pipeline = rest('api')(section);
     const trial = async (value: string): Promise<TriedStream> => {
+      const journal = unwrittenJournal();
       const io = { clock: systemClock(), env: {}, signal: AbortSignal.timeout(60_000), journal, onAttempt: () => undefined };
       const probe = pipeline.probe({ ...io, credits: creditPool({ max: 1 }) }, 0, value);
       try {

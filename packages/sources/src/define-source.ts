@@ -4,8 +4,9 @@ import { checkedOptions } from './checked-options.ts';
 import { connections } from './http/connections.ts';
 import { CircuitBreaker } from './retry/circuit-breaker.ts';
 import { executor, type RunningQuery } from './retry/executor.ts';
+import { journalEntries } from './retry/journal-entries.ts';
 import { queryCredentials } from './retry/query-credentials.ts';
-import { sharedBudgets } from './retry/shared-budgets.ts';
+import { type SharedBudgets, sharedBudgets } from './retry/shared-budgets.ts';
 import { type SourceCredential, sourceCredential } from './retry/source-credential.ts';
 import { UnderWay } from './retry/under-way.ts';
 import type { SourceDefinition, WholeDefinition } from './source-definition.ts';
@@ -25,11 +26,20 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
   const definition: WholeDefinition<Query, Value> = { subject: () => service, items: () => 1, itemsOf: () => 1, ...defined };
   return (given) => {
     const options = checkedOptions(service, given, definition);
-    const { clock, journal, budgets, concurrency, allowance, maxDelayMs, timeoutMs, env, proxy, ca, dispatcher, fetch } = options;
-    const shared = sharedBudgets({ budgets, maxDelayMs, clock, journal });
-    const opened = (credential: Credential, before?: SourceCredential): SourceCredential =>
+    const { clock, budgets, concurrency, allowance, maxDelayMs, timeoutMs, env, proxy, ca, dispatcher, fetch } = options;
+    const journal = options.journal && journalEntries(options.journal, service);
+    const credentialWith = (shared: SharedBudgets, credential: Credential, before?: SourceCredential): SourceCredential =>
       sourceCredential({ credential, budgets, shared, maxDelayMs, clock, journal, before });
-    const members = options.credentials.map((credential) => opened(credential));
+    const openBudgets = () => {
+      try {
+        const all = sharedBudgets({ budgets, maxDelayMs, clock, journal });
+        return { shared: all, members: options.credentials.map((credential) => credentialWith(all, credential)) };
+      } catch (error) {
+        journal?.release();
+        throw error;
+      }
+    };
+    const { shared, members } = openBudgets();
     const breaker = new CircuitBreaker({
       clock,
       random: options.random,
@@ -106,7 +116,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
         if (closing.signal.aborted) throw closedError(service);
         const used = pool.members.map(({ name }) => ({ name, signer: credential.signer }));
         checkedOptions(service, { ...given, credentials: [...used, credential] }, definition);
-        const added = opened(credential, credentials.get(credential.name));
+        const added = credentialWith(shared, credential, credentials.get(credential.name));
         credentials.set(credential.name, added);
         pool.add(memberOf(added));
         queue.wake();
@@ -121,6 +131,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       },
       async close() {
         closing.abort(closedError(service));
+        journal?.release();
         await wires.close();
       },
       [Symbol.asyncDispose]: () => source.close(),

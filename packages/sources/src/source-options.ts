@@ -65,7 +65,11 @@ export interface SourceOptions {
   readonly clock?: Clock | undefined;
   /** Returns a random number in [0, 1), which spreads retries over time. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
-  /** Journal that stores each permit before its request is sent, so that a restart continues the same windows. Default: none. */
+  /**
+   * Journal that stores each permit before its request is sent, so that a restart continues the same windows. Several sources can have the
+   * same journal if their credentials have different names, and only one of them has shared limits. They keep their entries until they are
+   * closed. Default: none.
+   */
   readonly journal?: Journal | undefined;
   /**
    * Called after each attempt that has a result. An error that it throws doesn't affect the request; the first one is emitted as a process

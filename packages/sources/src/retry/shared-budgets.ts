@@ -1,8 +1,9 @@
-import { agedSnapshots, type BudgetSnapshot, type Clock, type Journal, type JournalEntry, type RateBudget } from '@headgate/throttle';
+import { agedSnapshots, type BudgetSnapshot, type Clock, type JournalEntry, type RateBudget } from '@headgate/throttle';
 import { ALL_CREDENTIALS } from '@headgate/throttle/internal';
 import type { NamedBudget } from '../budget-slots.ts';
 import { budgetOf } from '../budgets.ts';
 import type { Budgets } from '../source-options.ts';
+import type { JournalEntries } from './journal-entries.ts';
 
 /** The limits over all credentials of a source. The journal stores them in one entry. */
 export interface SharedBudgets {
@@ -27,7 +28,7 @@ export interface SharedBudgetsOptions {
   readonly budgets: Budgets;
   readonly maxDelayMs: number;
   readonly clock: Clock;
-  readonly journal?: Journal | undefined;
+  readonly journal?: JournalEntries | undefined;
 }
 
 export function sharedBudgets({ budgets, maxDelayMs, clock, journal }: SharedBudgetsOptions): SharedBudgets {
@@ -35,12 +36,17 @@ export function sharedBudgets({ budgets, maxDelayMs, clock, journal }: SharedBud
   const all = Object.entries(budgets).flatMap(([name, of]) => (of.shared === true ? [{ name, of, budget: budgetOf(of, options) }] : []));
   const byName = new Map(all.map(({ name, budget }) => [name, budget]));
   const openedMs = clock.monotonicMs();
-  const restored = (): readonly BudgetSnapshot[] => agedSnapshots(shared?.restored ?? [], clock.monotonicMs() - openedMs);
-  let shared: JournalEntry | undefined;
-  shared = journal?.open(ALL_CREDENTIALS, () => [
-    ...all.map(({ name, budget }) => ({ name, ...budget.snapshot() })),
-    ...restored().filter(({ name = '' }) => !byName.has(name)),
-  ]);
+  let known: readonly BudgetSnapshot[] = [];
+  const restored = (): readonly BudgetSnapshot[] => agedSnapshots(known, clock.monotonicMs() - openedMs);
+  // A source without such limits reads the entry, which may contain one that it shared before, and leaves it to other sources.
+  const shared =
+    all.length === 0
+      ? undefined
+      : journal?.open(ALL_CREDENTIALS, () => [
+          ...all.map(({ name, budget }) => ({ name, ...budget.snapshot() })),
+          ...restored().filter(({ name = '' }) => !byName.has(name)),
+        ]);
+  known = (shared === undefined ? journal?.read(ALL_CREDENTIALS) : shared.restored) ?? [];
   for (const snapshot of restored()) byName.get(snapshot.name ?? '')?.restore(snapshot);
   let last = { credential: ALL_CREDENTIALS, untilMs: -Infinity };
 
@@ -49,7 +55,7 @@ export function sharedBudgets({ budgets, maxDelayMs, clock, journal }: SharedBud
     byName,
     restored,
     covering(entry) {
-      if (shared === undefined || byName.size === 0) return entry;
+      if (shared === undefined) return entry;
       return {
         restored: entry.restored,
         granted() {

@@ -4,6 +4,7 @@ import { virtualClock } from '@headgate/throttle/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Limit, Quota } from '../source-options.ts';
+import { journalEntries } from './journal-entries.ts';
 import { sharedBudgets } from './shared-budgets.ts';
 import { type SourceCredential, sourceCredential } from './source-credential.ts';
 
@@ -73,7 +74,7 @@ function restartedSource() {
     const isShared = (name: Name) => names.includes(name) && sharing.includes(name);
     const limit = { ...rule, shared: names.some(isShared) };
     const budgets = { rate: limit, ...(isOtherShared && { other: { ...rate, shared: true } }) };
-    const options = { budgets, maxDelayMs: 0, clock, journal: journal() };
+    const options = { budgets, maxDelayMs: 0, clock, journal: journalEntries(journal(), 'toy') };
     const shared = sharedBudgets(options);
     const open = (name: Name, before?: SourceCredential) => {
       const credential = { name, signer: bearer('token'), ...(limit.shared && !isShared(name) && { budgets: { rate: rule } }) };
