@@ -64,10 +64,11 @@ function secretProbes(pipeline: Pipeline): Probe[] {
  */
 function failedProbe(pipeline: Pipeline, lanes: number, { clock, env, signal }: CommandContext): Probe[] {
   const credits = creditPool({ max: pipeline.maxOutstanding });
-  const io = { clock, env, signal, credits, journal: unwrittenJournal(), onAttempt: () => undefined };
   try {
     // Opens the pipeline as a single lane with all credentials, and then as the first lane of a run.
     for (const count of new Set([1, lanesOf(pipeline, lanes)])) {
+      // Each lane has its own journal, of which a source keeps its entries until it is closed.
+      const io = { clock, env, signal, credits, journal: unwrittenJournal(), onAttempt: () => undefined };
       for (const source of pipeline.open(io, { lane: 0, lanes: count }).sources) void source.close();
     }
     return [];
