@@ -309,8 +309,11 @@ export interface ReadOptions {
   readonly partitions?: readonly number[];
   /** Start at this group's committed offsets, and at `from` in a partition for which it has committed none. */
   readonly group?: string;
-  /** Start in each partition: its beginning, its end, or an offset. The reader rejects other numbers with a `RangeError`. Default 'earliest'. */
-  readonly from?: 'earliest' | 'latest' | number | undefined;
+  /**
+   * Start in each partition: its beginning, its end, or an offset. A list has the offset of each partition; a partition beyond the list starts at its
+   * beginning. The reader rejects other numbers with a `RangeError`. Default 'earliest'.
+   */
+  readonly from?: 'earliest' | 'latest' | number | readonly number[] | undefined;
   /** True to wait for further records at the end. Default false: the reader ends where the topic ended when the read started. */
   readonly follow?: boolean;
   /** Ends the reader when it aborts. */

@@ -115,6 +115,24 @@ it('follows after the last N, without repeating them', async () => {
   expect([new Set(found).size, found.filter((i) => i <= RECORDS + 2).length, found.every((i) => i >= RECORDS)]).toEqual([4, 2, true]);
 });
 
+it('follows from the first record of a partition that is added while the existing records are read', async () => {
+  const topic = 'grown.records';
+  await log.createTopics([{ name: topic, partitions: 1 }]);
+  const records = (partition: number, count: number) =>
+    Array.from({ length: count }, (_, i) => ({ topic, partition, key: 'k', value: String(100 * partition + i) }));
+  await log.append(records(0, 3));
+  const found: number[] = [];
+  for await (const i of selected({ sinceMs: 0, follow: true }, topic)) {
+    found.push(i);
+    if (found.length === 1) {
+      await log.createTopics([{ name: topic, partitions: 2 }]);
+      await log.append(records(1, 5));
+    }
+    if (i === 104) break;
+  }
+  expect(found).toEqual([0, 1, 2, 100, 101, 102, 103, 104]);
+});
+
 it('a time is a duration before now, or ISO 8601', () => {
   const at = Date.parse('2026-11-22T10:00:00Z');
   expect(momentOf('15m', at)).toBe(at - 900_000);

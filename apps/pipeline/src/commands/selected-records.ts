@@ -57,9 +57,8 @@ export async function* selectedRecords(
   }
   for (const part of tail === undefined ? parts : await lastParts(parts, tail, fits)) yield* within(part, fits);
   if (!follow || signal.aborted) return;
-  const ends = offsets.map(({ end }) => end);
-  const later = log.readBytes({ topic, follow, from: Math.min(...ends), signal });
-  for await (const record of later) if (record.offset >= (ends[record.partition] ?? 0) && fits(record)) yield record;
+  const later = log.readBytes({ topic, follow, from: offsets.map(({ end }) => end), signal });
+  for await (const record of later) if (fits(record)) yield record;
 }
 
 /** The offsets of a partition from `start` to `end`, without `end`. */

@@ -1,3 +1,4 @@
+import { startOf, wrongStart } from '../read-start.ts';
 import type { LogStore } from './log-store.ts';
 import { type StoredPartition, partitionOf } from './topic-table.ts';
 import { type ReaderArgs, type RecordChunk, WorkerFailure } from './worker-protocol.ts';
@@ -37,9 +38,8 @@ export class OpenReaders {
   }
 
   open(args: ReaderArgs): void {
-    if (typeof args.from === 'number' && (!Number.isSafeInteger(args.from) || args.from < 0)) {
-      throw new WorkerFailure({ kind: 'range', reason: `${args.from} isn't an offset to read from.` });
-    }
+    const wrong = wrongStart(args.from);
+    if (wrong !== undefined) throw new WorkerFailure({ kind: 'range', reason: wrong });
     const reader: OpenReader = { args, cursors: new Map(), waiting: null };
     this.#addCursors(reader);
     this.#readers.set(args.reader, reader);
@@ -146,7 +146,7 @@ export class OpenReaders {
     const partitions = args.partitions?.map((partition) => partitionOf(topic, partition)) ?? topic.partitions;
     for (const { partition, nextOffset } of partitions) {
       if (cursors.has(partition)) continue;
-      const from = !opening || args.from === 'earliest' ? 0 : args.from === 'latest' ? nextOffset : args.from;
+      const from = startOf(opening ? args.from : 'earliest', { partition, earliest: 0, end: nextOffset });
       const committed = args.group === null ? null : this.#store.groupOffset({ group: args.group, topic: args.topic, partition });
       cursors.set(partition, { next: committed ?? from, end: nextOffset });
     }

@@ -1,4 +1,4 @@
-import type { CreatedTopics, LaneSpec, OffsetCommit, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
+import type { CreatedTopics, LaneSpec, OffsetCommit, ReadOptions, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
 import type { InvalidRecordDetails } from '../topic-errors.ts';
 import type { SeriesValues } from './series-values.ts';
 
@@ -89,7 +89,7 @@ export interface ReaderArgs {
   readonly topic: string;
   readonly partitions: readonly number[] | null;
   readonly group: string | null;
-  readonly from: 'earliest' | 'latest' | number;
+  readonly from: NonNullable<ReadOptions['from']>;
   readonly follow: boolean;
 }
 

@@ -102,12 +102,27 @@ export function readChecks(): readonly DriverCheck[] {
       },
     },
     {
+      name: 'from an offset for each partition: a partition without one starts at its beginning, even if it has just been added',
+      async run(open) {
+        await using log = await open();
+        const topic = await newTopic(log, 2);
+        await log.append([...numbered(topic, 5, 'a', 0), ...numbered(topic, 5, 'b', 1)]);
+        const from = (await log.listTopics([topic]))[0]?.offsets.map(({ end }) => end) ?? [];
+        assert.deepEqual(await collect(log, { topic, from }), []);
+        assert.deepEqual(values(await collect(log, { topic, from: [3] })).toSorted(), ['a3', 'a4', 'b0', 'b1', 'b2', 'b3', 'b4']);
+        assert.deepEqual(values(await collect(log, { topic, partitions: [1], from: [0, 4] })), ['b4']);
+        await log.createTopics([{ name: topic, partitions: 3 }]);
+        await log.append([...numbered(topic, 1, 'later', 0), ...numbered(topic, 2, 'c', 2)]);
+        assert.deepEqual(values(await collect(log, { topic, from, follow: true }, 3)).toSorted(), ['c0', 'c1', 'later0']);
+      },
+    },
+    {
       name: 'a reader refuses to start at a negative or broken offset',
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log);
         await log.append(numbered(topic, 3));
-        for (const from of [-1, 0.5, Number.NaN, Infinity]) await assert.rejects(collect(log, { topic, from }), RangeError);
+        for (const from of [-1, 0.5, Number.NaN, Infinity, [0, -1]]) await assert.rejects(collect(log, { topic, from }), RangeError);
         await assert.rejects(collect(log, { topic, from: -1 }), { message: "-1 isn't an offset to read from." });
       },
     },

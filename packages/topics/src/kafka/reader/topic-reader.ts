@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FieldsOf, PullReader } from '../../pull-reader.ts';
+import { startOf, wrongStart } from '../../read-start.ts';
 import { TopicLostError } from '../../topic-errors.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { OffsetCommit, ReadOptions, TopicRecord } from '../../topic-log.ts';
@@ -82,8 +83,8 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
 
   async #open(cluster: Cluster): Promise<Position[]> {
     const { topic, partitions, from = 'earliest' } = this.#options.read;
-    if (typeof from === 'number' && (!Number.isSafeInteger(from) || from < 0))
-      throw new RangeError(`${from} isn't an offset to read from.`);
+    const wrong = wrongStart(from);
+    if (wrong !== undefined) throw new RangeError(wrong);
     const wanted = partitions ?? (await partitionsOf(cluster, topic));
     await assertPartitions(cluster, topic, wanted);
     return await this.#positions(cluster, wanted, from);
@@ -103,7 +104,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     const positions = wanted.map((partition) => {
       const first = earliest.get(partition) ?? 0;
       const end = stable.get(partition) ?? 0;
-      const start = from === 'earliest' ? first : from === 'latest' ? end : from;
+      const start = startOf(from, { partition, earliest: first, end });
       const resume = group === undefined ? undefined : readYourWrites.groupOffset({ group, topic, partition }, committed?.get(partition));
       const next = Math.max(first, resume ?? start);
       // If the partition ends below `had`, it has lost records. A start above the highest offset that this log has seen proves no loss, because a
