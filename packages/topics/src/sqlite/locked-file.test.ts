@@ -32,6 +32,22 @@ test('closing ends the wait without reporting the log as available', async () =>
   place.unlock();
 });
 
+test('closing a lane doesn’t wait for a locked file, and the next writes do', async () => {
+  const file = join(temporaryFolder(), 'log.db');
+  const other = new DatabaseSync(file);
+  await using log = await sqliteTopicLog({ file, busyTimeoutMs: 2 ** 31 - 1 });
+  await log.createTopics([{ name: 'state', partitions: 1, compacted: true }]);
+  const spec = { name: 'lane', state: { topic: 'state', partition: 0 } };
+  const lane = await log.openLane(spec);
+  other.exec('BEGIN IMMEDIATE');
+  await lane.close();
+  const written = log.append([{ topic: 'state', key: 'k', value: 'v' }]);
+  other.close();
+  await written;
+  await using again = await log.openLane(spec);
+  expect([...again.state]).toEqual([['k', 'v']]);
+});
+
 test('a log without onAvailability throws the error', async () => {
   await using place = await lockable({ telling: false });
   place.lock();

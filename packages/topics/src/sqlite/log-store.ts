@@ -108,11 +108,14 @@ export class LogStore {
     const lock = this.#locks.get(lockName(hold));
     if (lock === undefined) return;
     this.#locks.delete(lockName(hold));
+    const { db } = this.#open;
     try {
+      db.exec('PRAGMA busy_timeout = 0');
       this.#transaction(() => this.#open.lanes.leave(hold));
     } catch {
-      // Ignore an error: the table only describes the holder. Releasing the lock frees the lane, even if the disk is full.
+      // Ignore an error, and don't wait: the table only describes the holder. Releasing the lock frees the lane, even if the disk is full.
     }
+    db.exec(`PRAGMA busy_timeout = ${this.#options.busyTimeoutMs}`);
     lock.release();
   }
 
