@@ -277,7 +277,7 @@ describe('limiter', () => {
 
   it('sends nothing with an expired permit', async () => {
     const clock = virtualClock();
-    const leases = [-1];
+    const leases = [0, -1];
     const { run } = limiter({ budgets: [rateBudget({ limit: 1, windowMs: 1_000, clock, leaseMs: () => leases.shift() ?? 1_000 })], clock });
     let starts = 0;
     const result = watched(run(() => (starts += 1)));

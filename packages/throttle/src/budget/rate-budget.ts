@@ -148,7 +148,8 @@ export function checkBudget(
   for (const [option, ms] of Object.entries({ guardMs, maxDelayMs })) {
     if (!(ms >= 0 && ms < Infinity)) throw new RangeError(`${name}: ${option} must be a number of milliseconds from 0, got ${ms}`);
   }
-  if (!(leaseMs() >= 0)) throw new RangeError(`${name}: leaseMs must return a number of milliseconds from 0, got ${leaseMs()}`);
+  const lease = leaseMs();
+  if (!(lease >= 0)) throw new RangeError(`${name}: leaseMs must return a number of milliseconds from 0, got ${lease}`);
 }
 
 export interface RollingBudgetOptions extends RateBudgetOptions {
