@@ -64,6 +64,7 @@ const placeSchema = z
   .refine((given) => Object.keys(given).length === 1, 'needs one place: query, header, body or field.')
   .meta({ examples: [{ query: 'cursor' }] });
 
+// The first schema that fits reads a value of a file. So JSON has unquoted numbers, and a form has text exactly as written.
 const scalar = z.union([exactNumber(), z.boolean(), z.string(), z.null()]);
 const formField = z.union([z.string(), exactNumber(), z.boolean(), z.null()]);
 

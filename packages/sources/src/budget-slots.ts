@@ -1,4 +1,4 @@
-import type { Clock, RateBudget } from '@headgate/throttle';
+import type { BudgetSnapshot, Clock, RateBudget } from '@headgate/throttle';
 import type { Limit, Quota } from './source-options.ts';
 
 /** Slots of a budget that become free together. */
@@ -35,6 +35,11 @@ export interface NamedBudget {
   readonly name: string;
   readonly budget: RateBudget;
   readonly of: Limit | Quota;
+}
+
+/** The state of budgets, each with its budget's name. `options`: those of `RateBudget.snapshot`. */
+export function namedSnapshots(budgets: readonly NamedBudget[], options?: Parameters<RateBudget['snapshot']>[0]): BudgetSnapshot[] {
+  return budgets.map(({ name, budget }) => ({ name, ...budget.snapshot(options) }));
 }
 
 export interface BudgetSlotsOptions extends NamedBudget {

@@ -1,6 +1,6 @@
 import { agedSnapshots, type BudgetSnapshot, type Clock, type JournalEntry, type RateBudget } from '@headgate/throttle';
 import { ALL_CREDENTIALS } from '@headgate/throttle/internal';
-import type { NamedBudget } from '../budget-slots.ts';
+import { type NamedBudget, namedSnapshots } from '../budget-slots.ts';
 import { budgetOf } from '../budgets.ts';
 import type { Budgets } from '../source-options.ts';
 import type { JournalEntries } from './journal-entries.ts';
@@ -42,10 +42,7 @@ export function sharedBudgets({ budgets, maxDelayMs, clock, journal }: SharedBud
   const shared =
     all.length === 0
       ? undefined
-      : journal?.open(ALL_CREDENTIALS, () => [
-          ...all.map(({ name, budget }) => ({ name, ...budget.snapshot() })),
-          ...restored().filter(({ name = '' }) => !byName.has(name)),
-        ]);
+      : journal?.open(ALL_CREDENTIALS, () => [...namedSnapshots(all), ...restored().filter(({ name = '' }) => !byName.has(name))]);
   known = (shared === undefined ? journal?.read(ALL_CREDENTIALS) : shared.restored) ?? [];
   for (const snapshot of restored()) byName.get(snapshot.name ?? '')?.restore(snapshot);
   let last = { credential: ALL_CREDENTIALS, untilMs: -Infinity };

@@ -61,7 +61,7 @@ interface Start {
   readonly isOtherShared: boolean;
   /** The credentials of the source. */
   readonly names: readonly Name[];
-  /** Those that share the limit. Each other one has its own. */
+  /** The credentials that share the limit. Each other credential has its own. */
   readonly sharing: readonly Name[];
 }
 

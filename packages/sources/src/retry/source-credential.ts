@@ -1,6 +1,6 @@
 import type { Signer } from '@headgate/auth';
 import { agedSnapshots, type BudgetSnapshot, type Clock, type Journal, type JournalEntry, type RateBudget } from '@headgate/throttle';
-import type { NamedBudget } from '../budget-slots.ts';
+import { type NamedBudget, namedSnapshots } from '../budget-slots.ts';
 import { budgetOf } from '../budgets.ts';
 import type { SourceError } from '../source-error.ts';
 import type { Budgets, Credential } from '../source-options.ts';
@@ -112,7 +112,7 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
    */
   let copies: readonly { readonly copy: BudgetSnapshot; readonly counting: RateBudget }[] = [];
   const snapshots = (): readonly BudgetSnapshot[] => [
-    ...own.map((one) => ({ name: one.name, ...one.budget.snapshot() })),
+    ...namedSnapshots(own),
     ...agedSnapshots(
       copies.filter(({ counting }) => counting.used > 0).map(({ copy }) => copy),
       clock.monotonicMs() - openedMs,
@@ -216,7 +216,7 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
     },
     snapshots,
     continueBudgetsOf(removed) {
-      restore(removed.own.map((one) => ({ name: one.name, ...one.budget.snapshot({ whole: true }) })));
+      restore(namedSnapshots(removed.own, { whole: true }));
       continued += 1;
     },
     get continued() {
