@@ -68,6 +68,21 @@ it('a run warns if an author may have more books', async () => {
   ]);
 });
 
+it("a run writes an author's books under another name, and warns", async () => {
+  await using service = await authorService([{ isbn13: '1' }], { names: { 'Ada Brook': 'Somebody Else', 'Mark Twain': 'Twain, Mark' } });
+  await using place = await workplace(booksYaml(service.url, ['Ada Brook', 'Mark Twain']));
+  const run = await place.headgate('run');
+  expect(run.code).toBe(0);
+  expect(run.stderr.match(/.*names another author.*/gu)).toEqual([
+    expect.stringContaining('Ada Brook: page 1 of the books that the service returned names another author.'),
+  ]);
+  expect((await place.records('books.authors')).map(({ key, value }) => [key, value['author'], value['record']])).toEqual([
+    ['Ada Brook', 'Ada Brook', { author: 'Somebody%20Else', books: [{ isbn13: '1' }] }],
+    ['Mark Twain', 'Mark Twain', { author: 'Twain%2C%20Mark', books: [{ isbn13: '1' }] }],
+  ]);
+  expect(await place.records('books.dead-letters')).toEqual([]);
+});
+
 function pageOf({ key, value }: ReadRecord): unknown[] {
   return [key, value['page'], value['last'], booksOf({ value }).length];
 }
@@ -84,13 +99,20 @@ interface AuthorService extends AsyncDisposable {
   hold(n: number): void;
 }
 
-async function authorService(books: readonly unknown[], { turns = true } = {}): Promise<AuthorService> {
+interface AuthorServiceOptions {
+  /** Whether the service pages at all. */
+  readonly turns?: boolean;
+  /** The names that the service's responses have instead of the requested ones. */
+  readonly names?: Readonly<Record<string, string>>;
+}
+
+async function authorService(books: readonly unknown[], { turns = true, names = {} }: AuthorServiceOptions = {}): Promise<AuthorService> {
   const asked: string[] = [];
   let held = 0;
   const answer = (name: string, page: number, response: ServerResponse): void => {
     const from = turns ? (page - 1) * PAGE : 0;
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ author: encodeURIComponent(name), books: books.slice(from, from + PAGE) }));
+    response.end(JSON.stringify({ author: encodeURIComponent(names[name] ?? name), books: books.slice(from, from + PAGE) }));
   };
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');

@@ -239,7 +239,13 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
       author: walk({
         source,
         paging: ({ author }) => authorPaging(author, { pageSize: ownSize, maxPages: given.maxPages }),
-        records({ author, page, last, mayBeCut, record }, { topics, warn }) {
+        records({ author, namesAnother, page, last, mayBeCut, record }, { topics, warn }) {
+          if (namesAnother) {
+            warn(
+              `${author}: page ${page} of the books that the service returned names another author. They are in the topic, ` +
+                'and the name is in record.author: if it is wrong, request another spelling.',
+            );
+          }
           if (mayBeCut) {
             warn(
               `${author}: the service repeated page ${page - 1} of the author's books as page ${page}, ` +

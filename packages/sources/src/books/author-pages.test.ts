@@ -34,7 +34,7 @@ function service({ books, size, beyond }: Shelf): { readonly query: Parameters<t
       }
       const shown = !isBeyond ? page : beyond === 'the last again' ? pages : beyond === 'the first again' ? 1 : pages + 1;
       const record = { author, books: pages === 1 && shown === 1 ? all : all.slice((shown - 1) * length, shown * length) };
-      return Promise.resolve({ value: { author, record }, credit: credits.reserve(record.books.length) });
+      return Promise.resolve({ value: { author, namesAnother: false, record }, credit: credits.reserve(record.books.length) });
     },
   };
 }

@@ -107,26 +107,26 @@ export async function authorPage(
     if (!isBeyond) throw error;
     const { credits, signal } = options;
     const credit = await waitForCredit({ credits, items: 0, signal });
-    return { value: pageAt(cursor, { author: name, record: { books: [] } }), credit };
+    return { value: pageAt(cursor, { author: name, namesAnother: false, record: { books: [] } }), credit };
   }
 }
 
 function pageAt(cursor: AuthorCursor, answer: AuthorAnswer): AuthorPageAnswer {
   const { page, pageSize, full, seen } = cursor;
-  const { author, record } = answer;
-  const { length } = record.books;
-  const digest = digestOf(record.books);
+  const { books } = answer.record;
+  const { length } = books;
+  const digest = digestOf(books);
   if (seen?.includes(digest) === true) {
     const isSecond = seen[0] === seen[1];
     const mayBeCut = isSecond && full !== undefined && full <= pageSize;
-    return { author, record: { books: [] }, page, last: true, mayBeCut, nextCursor: undefined };
+    return { ...answer, record: { books: [] }, page, last: true, mayBeCut, nextCursor: undefined };
   }
   const isShort = full === undefined ? length < pageSize && length % ROUND !== 0 : length < full;
   const last = length === 0 || isShort;
   const nextCursor: AuthorCursor | undefined = last
     ? undefined
     : { page: page + 1, pageSize, full: full ?? length, seen: [seen?.[0] ?? digest, digest] };
-  return { author, record, page, last, mayBeCut: false, nextCursor };
+  return { ...answer, page, last, mayBeCut: false, nextCursor };
 }
 
 /** The service's own page size is assumed to be a multiple of this number. */

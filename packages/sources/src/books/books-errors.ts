@@ -53,7 +53,7 @@ export function unexpectedStatus(answered: AnsweredQuery): SourceError {
   });
 }
 
-/** Creates the error for a book's or author's record that is unreadable or doesn't match the request. */
+/** Creates the error for a book's record that is unreadable or doesn't match the request. */
 export function invalidRecord({ flaw, ...answered }: AnsweredQuery & { readonly flaw: string }): SourceError {
   return booksError(answered, {
     code: 'HEADGATE_INVALID_RECORD',

@@ -51,6 +51,7 @@ describe.each([
       api.authorPages('Ada Brook').reader().read({ credits, signal }),
     expected: {
       author: 'Ada Brook',
+      namesAnother: false,
       record: { author: 'Ada%20Brook', books: [{ isbn13: isbn }] },
       page: 1,
       last: true,

@@ -45,8 +45,21 @@ test('an author comes untouched, under the requested name', () => {
   const body = { author: 'Ada%20%2F%20Brook%3F%20%26%20%C3%A9', books: [{ isbn: '0306406152' }], extra: 1 };
   expect(judged(author, 200, { body })).toEqual({
     kind: 'ok',
-    value: { kind: 'author', answer: { author: 'Ada / Brook? & é', record: body } },
+    value: { kind: 'author', answer: { author: 'Ada / Brook? & é', namesAnother: false, record: body } },
   });
+});
+
+test('an author under another name comes untouched, and says so', () => {
+  const body = { author: 'Somebody%20Else', books: [{ isbn: '0306406152' }] };
+  expect(judged(author, 200, { body })).toEqual({
+    kind: 'ok',
+    value: { kind: 'author', answer: { author: 'Ada / Brook? & é', namesAnother: true, record: body } },
+  });
+});
+
+test.each([undefined, null, 7, ['Somebody Else']])('an author whose name is %j is the requested one', (name) => {
+  const verdict = judged(author, 200, { body: { author: name, books: [] } });
+  expect(verdict).toMatchObject({ kind: 'ok', value: { answer: { namesAnother: false } } });
 });
 
 test('a batch is laid to the requested ISBNs', () => {
@@ -84,7 +97,6 @@ test.each([
   [book, { book: 'gentle' }],
   [book, { book: { title: 'no ISBN' } }],
   [book, { book: { isbn13: '9780804429573' } }],
-  [author, { author: 'Somebody Else', books: [] }],
 ])('a record that does not match the request is refused for good: %#', (query, body) => {
   expect(judged(query, 200, { body })).toMatchObject({ kind: 'fatal', error: { code: 'HEADGATE_INVALID_RECORD', retryable: false } });
 });

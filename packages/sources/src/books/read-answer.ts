@@ -39,10 +39,8 @@ function readRecords(json: unknown, answered: AnsweredQuery): Verdict<BooksValue
     const record = authorAnswer.safeParse(json);
     if (!record.success) return undefined;
     const echoed = record.data['author'];
-    if (typeof echoed === 'string' && !sameAuthor(query.name, echoed)) {
-      return { kind: 'fatal', error: invalidRecord({ ...answered, flaw: 'has another author' }) };
-    }
-    return { kind: 'ok', value: { kind: 'author', answer: { author: query.name, record: record.data } } };
+    const namesAnother = typeof echoed === 'string' && !sameAuthor(query.name, echoed);
+    return { kind: 'ok', value: { kind: 'author', answer: { author: query.name, namesAnother, record: record.data } } };
   }
   const body = batchAnswer.safeParse(json);
   return body.success ? { kind: 'ok', value: { kind: 'batch', ...matchRecords(query, body.data.data) } } : undefined;

@@ -56,6 +56,8 @@ export interface UnreadableBook {
 export interface AuthorAnswer {
   /** The requested name. */
   readonly author: string;
+  /** True if `record.author` is a name that isn't a spelling of the requested one, so these may be another author's books. */
+  readonly namesAnother: boolean;
   /** The record, as the service sent it. */
   readonly record: AuthorRecord;
 }

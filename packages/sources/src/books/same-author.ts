@@ -1,12 +1,13 @@
 /**
- * True if the author name in a response, which may be percent-encoded, matches the requested one. Case, accents, punctuation and spaces
- * don't count.
+ * True if the author name in a response, which may be percent-encoded, is a spelling of the requested one. Case, accents, punctuation, spaces
+ * and the order of the words don't count, and Latin letters equal their ASCII equivalents: `Lem, Stanisław` is `Stanislaw Lem`.
  */
 export function sameAuthor(requested: string, echoed: string): boolean {
-  const wanted = lettersAndDigits(requested);
-  return [echoed, decoded(echoed), decoded(decoded(echoed)), decoded(echoed.replaceAll('+', ' '))].some(
-    (name) => lettersAndDigits(name) === wanted,
-  );
+  const wanted = wordsOf(requested);
+  return [echoed, decoded(echoed), decoded(decoded(echoed)), decoded(echoed.replaceAll('+', ' '))].some((name) => {
+    const words = wordsOf(name);
+    return words.join('') === wanted.join('') || words.toSorted().join(' ') === wanted.toSorted().join(' ');
+  });
 }
 
 function decoded(text: string): string {
@@ -18,9 +19,28 @@ function decoded(text: string): string {
   }
 }
 
-function lettersAndDigits(text: string): string {
-  return text
+/** The ASCII equivalents of letters that NFKD doesn't split, from the Latin-ASCII transform of Unicode CLDR: those of Europe's alphabets. */
+const ASCII: Readonly<Record<string, string>> = {
+  æ: 'ae',
+  ð: 'd',
+  đ: 'd',
+  ħ: 'h',
+  ı: 'i',
+  ĸ: 'q',
+  ł: 'l',
+  ŋ: 'n',
+  œ: 'oe',
+  ø: 'o',
+  ß: 'ss',
+  þ: 'th',
+  ŧ: 't',
+};
+
+function wordsOf(name: string): readonly string[] {
+  const letters = name
     .normalize('NFKD')
-    .replaceAll(/[^\p{L}\p{N}]/gu, '')
-    .toLowerCase();
+    .toLowerCase()
+    .replaceAll(/[\p{M}\p{Lm}]/gu, '')
+    .replaceAll(/[æðđħıĸłŋœøßþŧ]/gu, (letter) => ASCII[letter] ?? letter);
+  return letters.match(/[\p{L}\p{N}]+/gu) ?? [];
 }
