@@ -15,7 +15,7 @@ import type { Json } from '@headgate/throttle';
 import * as z from 'zod';
 import { MAX_DIGESTS, carriedOn, crowdedIn } from './carried.ts';
 import { type Cursor, againFrom, firstAt, nextWindow, restartTime } from './cursor.ts';
-import { type Said, saidAt } from './evidence.ts';
+import { type Said, saidAt, waitAt } from './evidence.ts';
 import { digestOf, kindOf, numberOf, scalarOf, spelled } from './json-value.ts';
 import { type ErrorRule, type Pages, type Stream, keyPaths, placeholders } from './language.ts';
 import type { Path } from './path.ts';
@@ -110,7 +110,7 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
   const error = (fallback: SourceErrorCode, message: string): SourceError =>
     new SourceError({ code: ownCode(code) ?? fallback, message, retryable: false, service, subject, credential, status });
   const { wait } = rule;
-  const [fixedMs, bodyMs] = typeof wait === 'object' ? [undefined, secondsAt(wait, value)] : [wait, undefined];
+  const [fixedMs, bodyMs] = typeof wait === 'object' ? [undefined, waitAt(wait.first(value), answer, epochMs)] : [wait, undefined];
   switch (rule.then) {
     case 'retry':
       return {
@@ -163,12 +163,6 @@ function stuckAt(from: Time | undefined): string {
   if (from === undefined) return 'It has restarted three times. Start the crawl again later.';
   const cure = 'write larger pages (size) or a more precise {since}, or split the listing (for)';
   return `Three restarts at ${from} returned no newer record. If one listing can't return all records of that time, ${cure}. Otherwise start the crawl again later.`;
-}
-
-/** The number of seconds at a path of the body, in ms; undefined if it is negative or isn't a number. */
-function secondsAt(at: Path, value: unknown): number | undefined {
-  const seconds = value === undefined ? undefined : numberOf(at.first(value));
-  return seconds === undefined || seconds < 0 ? undefined : seconds * 1_000;
 }
 
 /** The error code that a rule sets: its text, or the first 60 characters of the value at its path. */

@@ -17,6 +17,9 @@ it.each([
   ['3', '30'],
   [3.5, NOW / 1_000 + 30],
   [3, '2024-01-01T00:00:30Z'],
+  [3, '2024-01-01T00:00:30'],
+  [3, '30 s'],
+  [3, NOW + 30_000],
 ])('left %j and reset %j are 3 requests in 30 s', (left, reset) => {
   expect(evidence(left, reset)).toEqual({ remaining: 3, resetInMs: 30_000 });
 });

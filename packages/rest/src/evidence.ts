@@ -1,11 +1,9 @@
 import { type BudgetEvidence, type HttpResponse, budgetEvidence, jsonBody } from '@headgate/sources';
+import { httpDate, waitMs } from '@headgate/throttle';
 import type { RestOptions } from './language.ts';
 import { numberOf, scalarOf } from './json-value.ts';
 import type { Path } from './path.ts';
 import { timeOf } from './time.ts';
-
-/** A number below this is a wait in seconds. Any other number is a time since 1970. In seconds, this number would be in March 1973. */
-const EPOCH_S = 1e8;
 
 export type Said = Path | { readonly header: string };
 
@@ -21,27 +19,28 @@ export function evidenceOf({ limit, budgets = {} }: Pick<RestOptions, 'limit' | 
   const all = Object.entries(limit === undefined ? budgets : { rate: limit });
   if (all.every(([, { left }]) => left === undefined)) return undefined;
   return (answer: HttpResponse, epochMs: number): Readonly<Record<string, BudgetEvidence | undefined>> => {
-    let parsed: { readonly value: unknown } | undefined;
+    let read: ReturnType<typeof jsonBody> | undefined;
     const body = (): unknown => {
-      const read = jsonBody(answer, JSON.parse);
-      parsed ??= { value: read.kind === 'json' ? read.value : undefined };
-      return parsed.value;
+      read ??= jsonBody(answer, JSON.parse);
+      return read.kind === 'json' ? read.value : undefined;
     };
     return Object.fromEntries(
       all.map(([name, { left, reset }], i) => {
         if (left === undefined || reset === undefined) return [name, i === 0 ? budgetEvidence({ head: answer, epochMs }) : undefined];
         const remaining = numberOf(saidAt(left, answer, body)) ?? NaN;
-        const resetInMs = waitMs(saidAt(reset, answer, body), epochMs);
+        const resetInMs = waitAt(saidAt(reset, answer, body), answer, epochMs);
         return [name, remaining >= 0 && resetInMs !== undefined ? { remaining: Math.floor(remaining), resetInMs } : undefined];
       }),
     );
   };
 }
 
-/** Seconds from now, a number since 1970 in any unit, or a date, converted to ms from now. */
-function waitMs(said: unknown, epochMs: number): number | undefined {
-  const number = numberOf(said) ?? NaN;
-  if (number >= 0 && number < EPOCH_S) return number * 1_000;
-  const at = timeOf(scalarOf(said));
-  return at === undefined ? undefined : at - epochMs;
+/** A wait or an instant, in any form that services use, converted to ms from now. */
+export function waitAt(said: unknown, { headers }: Pick<HttpResponse, 'headers'>, epochMs: number): number | undefined {
+  const scalar = said === undefined || said === null ? undefined : scalarOf(said);
+  if (scalar === undefined || typeof scalar === 'boolean') return undefined;
+  const wait = waitMs({ text: String(scalar), headers, epochMs });
+  if (wait !== undefined) return wait;
+  const at = (numberOf(scalar) ?? Infinity) < 0 ? undefined : timeOf(scalar);
+  return at === undefined ? undefined : Math.max(0, at - (httpDate(headers['date']) ?? epochMs));
 }

@@ -161,7 +161,9 @@ const everyLimit = {
     .exactOptional()
     .describe('One limit over all credentials, such as that of an IP address or an application. Needs one lane. Default: false.'),
   left: given.exactOptional().describe('Path of the remaining requests, or `{ header: name }`, if the usual headers are missing.'),
-  reset: given.exactOptional().describe('Path of the time at which the budget resets: seconds from now, Unix seconds or a date.'),
+  reset: given
+    .exactOptional()
+    .describe('Path of the time at which the budget resets: seconds from now, seconds or milliseconds since 1970, or a date.'),
 };
 
 const limit = z.strictObject({
@@ -235,7 +237,7 @@ const errorRule = z
         duration(),
       ])
       .exactOptional()
-      .describe('Time to wait if the headers name none, or path of its seconds in the body.'),
+      .describe('Time to wait if the headers name none, or path in the body of the wait or of the time at which it ends.'),
   })
   .refine(({ status, when }) => status !== undefined || when !== undefined, 'needs status, when, or both.');
 

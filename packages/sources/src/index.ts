@@ -7,7 +7,7 @@
 export type { HttpResponse } from './http/response.ts';
 export type { BudgetSlots, FreeSlots } from './budget-slots.ts';
 export { nextReset } from './budgets.ts';
-export { retryAfterMs, type RetryAfterOptions } from '@headgate/throttle';
+export { retryAfterMs, type RetryAfterOptions, waitMs, type WaitOptions } from '@headgate/throttle';
 export { defineSource } from './define-source.ts';
 export { exactId } from './exact-id.ts';
 export { parseExact, parseUntouched } from './exact-json.ts';

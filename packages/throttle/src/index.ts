@@ -43,5 +43,5 @@ export type { Delivery, PageReader, PageReadOptions } from './pages/page-reader.
 export { PageStream, type PageStreamOptions } from './pages/page-stream.ts';
 export { type BudgetEvidence, type RateBudget, type RateBudgetOptions, rateBudget, type Slot } from './budget/rate-budget.ts';
 export { type Json, type OpenTransform, type Transform, transform, type TransformOptions } from './pages/transform.ts';
-export { httpDate, retryAfterMs, type RetryAfterOptions } from './retry-after.ts';
+export { httpDate, retryAfterMs, type RetryAfterOptions, waitMs, type WaitOptions } from './retry-after.ts';
 export type { PageStage, Stage } from './pages/through.ts';

@@ -1,4 +1,4 @@
-import { httpDate, retryAfterMs } from '@headgate/throttle';
+import { httpDate, retryAfterMs, waitMs } from '@headgate/throttle';
 import { describe, expect, test } from 'vitest';
 import { budgetEvidence, refusalWaitMs } from './rate-headers.ts';
 
@@ -28,11 +28,31 @@ describe('Retry-After', () => {
     ['Sun, 06 Nov 1994 08:50:37 GMT', 60_000],
     ['Sun, 06 Nov 1994 08:00:00 GMT', 0],
     ['-5', undefined],
-    ['1.5', undefined],
+    ['1.5', 1_500],
+    ['0.493', 493],
+    ['5.0', 5_000],
+    ['5 seconds', 5_000],
+    ['2.7s', 2_700],
+    ['500 ms', 500],
+    ['6m0s', 360_000],
+    ['1h', 3_600_000],
+    ['5 parsecs', undefined],
+    ['1994-11-06T08:50:37Z', 60_000],
+    ['1994-11-06 08:50:37.5+00:00', 60_500],
+    ['1994-11-06T08:50:37', undefined],
+    [String(AT / 1_000 + 60), 60_000],
+    [String(AT + 60_000), 60_000],
+    [String((AT + 60_000) * 1_000), 60_000],
+    [`${AT / 1_000 + 60}.25`, 60_250],
     ['99999999999999999999', undefined],
     ['later', undefined],
   ])('%j', (value, expected) => {
     expect(retryAfterMs({ headers: { 'retry-after': value, date: DATE }, epochMs })).toBe(expected);
+  });
+
+  test.each(['retry-after-ms', 'x-ms-retry-after-ms'])('%s is more precise', (name) => {
+    expect(retryAfterMs({ headers: { 'retry-after': '1', [name]: '250' }, epochMs })).toBe(250);
+    expect(retryAfterMs({ headers: { 'retry-after': '1', [name]: 'soon' }, epochMs })).toBe(1_000);
   });
 
   test('without a Date our own clock counts', () => {
@@ -52,6 +72,10 @@ describe('a refusal', () => {
     expect(wait(403, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '0' })).toBe(31_000);
     expect(wait(403, { 'x-ratelimit-reset': reset, 'x-ratelimit-remaining': '0' })).toBe(31_000);
     expect(wait(429, { 'x-ratelimit-reset-after': '0.35', 'x-ratelimit-reset': reset })).toBe(1_350);
+    expect(wait(429, { 'x-ratelimit-reset': String(AT + 30_000) })).toBe(31_000);
+    expect(wait(429, { 'x-ratelimit-reset': '1994-11-06T08:50:07Z', 'x-ratelimit-remaining': '0' })).toBe(31_000);
+    expect(wait(429, { 'x-ratelimit-reset': 'Sun, 06 Nov 1994 08:50:07 GMT' })).toBe(31_000);
+    expect(wait(429, { 'x-ratelimit-reset': '29.5s' })).toBe(30_500);
   });
 
   test('reset says nothing while requests remain', () => {
@@ -80,6 +104,9 @@ describe('what remains of a budget', () => {
     ['as the draft has it', { ratelimit: '"default";r=50;t=30' }, 50, 30_000],
     ['as an older draft has it', { ratelimit: 'limit=100, remaining=50, reset=30' }, 50, 30_000],
     ['as GitLab has it', { 'ratelimit-remaining': '599', 'ratelimit-reset': `${at}` }, 599, 30_000],
+    ['in milliseconds', { 'x-ratelimit-remaining': '7', 'x-ratelimit-reset': `${AT + 30_000}` }, 7, 30_000],
+    ['for two windows', { 'x-ratelimit-remaining': '0, 100', 'x-ratelimit-reset': '30, 3600' }, 0, 30_000],
+    ['for two windows that are both used up', { 'ratelimit-remaining': '0, 0', 'ratelimit-reset': '30, 3600' }, 0, 3_600_000],
     ['from now', { 'ratelimit-remaining': '599', 'ratelimit-reset': '30' }, 599, 30_000],
   ])('%s', (_, headers, remaining, resetInMs) => {
     expect(evidence(200, headers)).toMatchObject({ remaining, resetInMs });
@@ -102,4 +129,9 @@ describe('what remains of a budget', () => {
     expect(evidence(429, { ...told, 'retry-after': '30' })).toEqual({ remaining: 0, resetInMs: 30_000, refused: true });
     expect(evidence(429, { ...told, 'retry-after': '2' })).toBeUndefined();
   });
+});
+
+test('a wait is never negative', () => {
+  expect(waitMs({ text: String(AT / 1_000 - 60), headers: { date: DATE }, epochMs })).toBe(0);
+  expect(waitMs({ text: '-5', headers: {}, epochMs })).toBeUndefined();
 });

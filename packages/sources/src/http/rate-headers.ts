@@ -1,4 +1,4 @@
-import { type BudgetEvidence, httpDate, retryAfterMs } from '@headgate/throttle';
+import { type BudgetEvidence, retryAfterMs, waitMs, type WaitOptions } from '@headgate/throttle';
 import type { HttpResponse } from './response.ts';
 
 /** Options of {@link refusalWaitMs}. */
@@ -64,25 +64,33 @@ function rateHeaders({ headers, epochMs }: Pick<HttpResponse, 'headers'> & { rea
     ]),
     [member('r|remaining'), member('t|reset'), member('limit')],
     [headers['ratelimit-remaining'], headers['ratelimit-reset'], headers['ratelimit-limit']],
-  ].map(([left, reset, most]) => ({ left: plainNumber(left), reset: plainNumber(reset), limit: plainNumber(most) }));
-  const { left, reset, limit } = spelled.find((one) => one.reset !== undefined) ?? {};
-  return {
-    limit,
-    remaining: left === undefined ? undefined : Math.floor(left),
-    resetInMs: reset === undefined ? undefined : Math.ceil(reset * 1_000) - (reset < EPOCH_S ? 0 : answeredAt(headers, epochMs)),
-  };
+  ].map(([left, reset, most]) => windowsOf({ left, reset, most }, { headers, epochMs }));
+  const [windows = []] = spelled.filter((some) => some.length > 0);
+  const leastLeft = Math.min(...windows.map(({ remaining }) => remaining ?? 0));
+  const deciding = windows.filter(({ remaining }) => (remaining ?? 0) === leastLeft);
+  return deciding.toSorted((one, other) => other.resetInMs - one.resetInMs)[0] ?? NOTHING;
 }
 
-/**
- * A reset from this value on is an instant in epoch seconds (of 1973 or later). A smaller one is a wait in seconds (of about three years or
- * less).
- */
-const EPOCH_S = 1e8;
+type Spelled = Readonly<Record<'left' | 'reset' | 'most', string | undefined>>;
+
+/** The windows of one spelling whose reset is readable. A service with several windows lists their values, as in `0, 100`. */
+function windowsOf({ left, reset, most }: Spelled, at: Omit<WaitOptions, 'text'>) {
+  const [lefts, mosts] = [listOf(left), listOf(most)];
+  return listOf(reset).flatMap((text, i) => {
+    const resetInMs = waitMs({ ...at, text });
+    const remaining = plainNumber(lefts[i]);
+    if (resetInMs === undefined) return [];
+    return [{ resetInMs, remaining: remaining === undefined ? undefined : Math.floor(remaining), limit: plainNumber(mosts[i]) }];
+  });
+}
+
+const NOTHING: RateHeaders = { remaining: undefined, resetInMs: undefined, limit: undefined };
+
+/** The values of a header that lists them. The comma of a date separates nothing. */
+function listOf(header: string | undefined): readonly (string | undefined)[] {
+  return header === undefined ? [] : /^[\d.,\s]+$/.test(header) ? header.split(',').map((value) => value.trim()) : [header];
+}
 
 function plainNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,12}(?:\.\d{1,9})?$/.test(text.trim()) ? Number(text) : undefined;
-}
-
-function answeredAt(headers: HttpResponse['headers'], epochMs: number): number {
-  return httpDate(headers['date']) ?? epochMs;
 }

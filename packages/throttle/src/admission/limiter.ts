@@ -93,7 +93,9 @@ export type RefusedOptions =
  */
 export function refused(from: RefusedOptions): Refused {
   if ('headers' in from) {
-    const headers = Object.fromEntries(['retry-after', 'date'].map((name) => [name, from.headers.get(name) ?? undefined]));
+    const headers = Object.fromEntries(
+      ['retry-after', 'retry-after-ms', 'x-ms-retry-after-ms', 'date'].map((name) => [name, from.headers.get(name) ?? undefined]),
+    );
     return new Refused((epochMs) => retryAfterMs({ headers, epochMs }) ?? UNSAID_WAIT_MS);
   }
   const { retryInMs } = from;
