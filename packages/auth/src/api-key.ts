@@ -1,7 +1,7 @@
 import { opaqueSigner } from './opaque-signer.ts';
 import { headerFlaw } from './secret-reader.ts';
 import { secretSource } from './secret-source.ts';
-import type { Secret, SecretProvider, Signer, SignerOf } from './signer.ts';
+import type { Secret, SecretProvider, Signed, Signer, SignerOf } from './signer.ts';
 
 /** The place of the key in a request. */
 export type ApiKeyPlace =
@@ -31,30 +31,29 @@ export function apiKey<Given extends Secret | SecretProvider>(key: Given): Signe
 /**
  * Sends the key unchanged in the header, query parameter or body member that `place` names.
  *
- * @throws {@link AuthError} as without `place`; and a `TypeError` when `place.header` isn't a valid header name.
+ * @throws {@link AuthError} as without `place`; and a `TypeError` when `place` has no valid name.
  */
 export function apiKey(key: Secret | SecretProvider, place: ApiKeyPlace): Signer;
 export function apiKey(key: Secret | SecretProvider, place?: ApiKeyPlace): Signer {
   const source = secretSource({ signer: 'apiKey', name: 'key', secret: key, flaw: headerFlaw });
-  if (place === undefined)
-    return opaqueSigner(
-      'apiKey',
-      source.signer((secret) => ({ authorization: secret })),
-    );
-  if ('query' in place)
-    return opaqueSigner(
-      'apiKey',
-      source.signer((secret) => ({ query: { [place.query]: secret } })),
-    );
-  if ('body' in place)
-    return opaqueSigner(
-      'apiKey',
-      source.signer((secret) => ({ body: { [place.body]: secret } })),
-    );
+  return opaqueSigner('apiKey', source.signer(place === undefined ? (secret) => ({ authorization: secret }) : signedAt(place)));
+}
+
+function signedAt(place: ApiKeyPlace): (secret: string) => Signed {
+  if ('query' in place) {
+    const name = checked('query parameter', place.query);
+    return (secret) => ({ query: { [name]: secret } });
+  }
+  if ('body' in place) {
+    const name = checked('body member', place.body);
+    return (secret) => ({ body: { [name]: secret } });
+  }
   // The characters of a header name: RFC 9110, section 5.6.2.
-  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(place.header)) throw new TypeError(`${JSON.stringify(place.header)} isn't a header name.`);
-  return opaqueSigner(
-    'apiKey',
-    source.signer((secret) => ({ headers: { [place.header.toLowerCase()]: secret } })),
-  );
+  const name = checked('header', place.header, /^[\w!#$%&'*+.^`|~-]+$/).toLowerCase();
+  return (secret) => ({ headers: { [name]: secret } });
+}
+
+function checked(kind: string, name: unknown, pattern = /./): string {
+  if (typeof name === 'string' && pattern.test(name)) return name;
+  throw new TypeError(`apiKey: ${JSON.stringify(name)} isn't a ${kind} name.`);
 }

@@ -25,9 +25,11 @@ export class AuthError extends Error {
   }
 }
 
+const CURE = 'Check where it is configured, for example whether its environment variable is set.';
+
 /** `reason`: what is wrong with the secret, such as `is empty`. The message continues with it after the secret's name. */
 export function invalidSecret(signer: string, secret: string, reason: string): AuthError {
-  return new AuthError('HEADGATE_INVALID_SECRET', `The ${secret} of the ${signer} signer ${reason}. Check where it is configured.`);
+  return new AuthError('HEADGATE_INVALID_SECRET', `The ${secret} of the ${signer} signer ${reason}. ${CURE}`);
 }
 
 export function secretUnavailable(signer: string, secret: string): AuthError {

@@ -13,5 +13,5 @@ test('calls a function for the token at each request', () => {
   const tokens = ['first', 'second'];
   const signer = bearer(() => tokens.shift() ?? '');
   expect([signer.sign(request), signer.sign(request)]).toEqual([{ authorization: 'Bearer first' }, { authorization: 'Bearer second' }]);
-  expect(() => signer.sign(request)).toThrow('The token of the bearer signer is empty. Check where it is configured.');
+  expect(() => signer.sign(request)).toThrow('The token of the bearer signer is empty. Check where it is configured, for example');
 });

@@ -43,11 +43,13 @@ export function oauth1(options: OAuth1Options): AuthorizationSigner {
     sign(request) {
       const { consumerKey, token, ...shared } = secrets();
       const parts = signedParts(request);
+      const seconds = String(timestamp());
+      if (!/^\d+$/.test(seconds)) throw noTimestamp(parts, seconds);
       const protocol = {
         oauth_consumer_key: consumerKey,
         oauth_nonce: nonce(),
         oauth_signature_method: 'HMAC-SHA1',
-        oauth_timestamp: String(timestamp()),
+        oauth_timestamp: seconds,
         ...(token === undefined ? {} : { oauth_token: token }),
         oauth_version: '1.0',
       };
@@ -76,9 +78,10 @@ interface Secrets {
 function readers(options: OAuth1Options): () => Secrets {
   const consumerKey = reader('consumerKey', options.consumerKey);
   const consumerSecret = reader('consumerSecret', options.consumerSecret);
-  const token = options.token === undefined ? undefined : reader('token', options.token);
-  const tokenSecret = reader('tokenSecret', options.tokenSecret ?? '');
-  if (token === undefined && typeof options.tokenSecret === 'string' && options.tokenSecret !== '') {
+  // A token that is given as undefined was meant to be sent: its environment variable isn't set.
+  const token = 'token' in options ? reader('token', options.token) : undefined;
+  const tokenSecret = reader('tokenSecret', 'tokenSecret' in options ? options.tokenSecret : '');
+  if (token === undefined && 'tokenSecret' in options && options.tokenSecret !== '') {
     throw invalidSecret('oauth1', 'tokenSecret', 'was given without a token');
   }
   return () => ({
@@ -92,6 +95,11 @@ function readers(options: OAuth1Options): () => Secrets {
 function reader(name: keyof Secrets, secret: Secret): () => string {
   const mayBeEmpty = name === 'consumerSecret' || name === 'tokenSecret';
   return secretReader({ signer: 'oauth1', name, secret, flaw: mayBeEmpty ? possiblyEmptyFlaw : signatureFlaw });
+}
+
+function noTimestamp({ method, url }: SignedParts, seconds: string): AuthError {
+  const cure = 'Return whole seconds since 1970 from timestamp, or milliseconds from now.';
+  return unsignable(`${method} ${url}`, `its timestamp is ${seconds}. ${cure}`);
 }
 
 function randomNonce(): string {

@@ -75,7 +75,9 @@ describe.each(makers)('%s', (name, make) => {
         return String(error);
       }
     });
-    const expected = mayBeEmpty ? 'OAuth' : `AuthError: ${name} is empty. Check where it is configured.`;
+    const expected = mayBeEmpty
+      ? 'OAuth'
+      : `AuthError: ${name} is empty. Check where it is configured, for example whether its environment variable is set.`;
     expect(outcomes).toEqual([expected, expected]);
   });
 });

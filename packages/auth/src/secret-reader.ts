@@ -15,9 +15,9 @@ export interface SecretReaderOptions {
 
 /** Returns a function that reads a secret and throws if the secret is invalid. A secret that is given as text is checked immediately. */
 export function secretReader({ signer, name, secret, flaw }: SecretReaderOptions): () => string {
-  const checked = (text: unknown): string => {
+  const checked = (text: unknown, promised = 'the function must be synchronous'): string => {
     if (typeof text !== 'string') {
-      throw invalidSecret(signer, name, `is not text but ${describe(text)}`);
+      throw invalidSecret(signer, name, `is not text but ${describe(text, promised)}`);
     }
     const reason = flaw(text);
     if (reason !== undefined) {
@@ -26,7 +26,7 @@ export function secretReader({ signer, name, secret, flaw }: SecretReaderOptions
     return text;
   };
   if (typeof secret !== 'function') {
-    const text = checked(secret);
+    const text = checked(secret, 'await it first');
     return () => text;
   }
   return () => checked(called(secret, signer, name));
@@ -71,11 +71,16 @@ function called(secret: () => unknown, signer: SignerKind, name: string): unknow
   }
 }
 
-function describe(value: unknown): string {
-  if (value instanceof Promise) {
+/** True for a promise of any library or realm. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
+
+function describe(value: unknown, promised: string): string {
+  if (isThenable(value)) {
     // The promise isn't used. Handle its rejection, which could otherwise end the process.
-    value.catch(() => undefined);
-    return 'a promise: the function must be synchronous';
+    Promise.resolve(value).catch(() => undefined);
+    return `a promise: ${promised}`;
   }
   return value === null || value === undefined ? `${value}` : `of type ${typeof value}`;
 }

@@ -1,6 +1,6 @@
 import { secretUnavailable } from './auth-error.ts';
 import { isAwaitedSecret } from './awaited-secret.ts';
-import { type SecretReaderOptions, secretReader } from './secret-reader.ts';
+import { isThenable, type SecretReaderOptions, secretReader } from './secret-reader.ts';
 import type { Secret, SecretProvider, Signed, Signer } from './signer.ts';
 
 export interface SecretSourceOptions extends Omit<SecretReaderOptions, 'secret'> {
@@ -13,7 +13,7 @@ export interface SecretSource {
 }
 
 export function secretSource({ secret, ...about }: SecretSourceOptions): SecretSource {
-  if (typeof secret === 'string') {
+  if (typeof secret !== 'function') {
     const read = secretReader({ ...about, secret });
     return { signer: (signed) => ({ sign: () => signed(read()) }) };
   }
@@ -36,11 +36,11 @@ export function secretSource({ secret, ...about }: SecretSourceOptions): SecretS
     } catch (error) {
       return unavailable(error);
     }
-    if (!(given instanceof Promise)) return { now: given };
+    if (!isThenable(given)) return { now: given };
     const settle = (): void => {
       if (pending === mine) pending = undefined;
     };
-    const text = given.catch(unavailable);
+    const text = Promise.resolve(given).catch(unavailable);
     const mine: Pending = { text, abort, waiting: 0, leave: settle };
     text.then(settle, settle);
     pending = mine;

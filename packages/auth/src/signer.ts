@@ -5,7 +5,7 @@ export type Secret = string | (() => string);
  * Returns a secret that must be fetched or renewed first, such as an OAuth 2 access token. A signer can call it for each request, so the function
  * should cache the secret while it is valid. Requests that are signed at the same time can share one promise.
  */
-export type SecretProvider = (context: SecretContext) => string | Promise<string>;
+export type SecretProvider = (context: SecretContext) => string | PromiseLike<string>;
 
 /** Context of each call of a {@link SecretProvider}. */
 export interface SecretContext {

@@ -138,12 +138,14 @@ function checkedAddress(baseUrl: string, refuse: Refuse): Pick<CheckedOptions, '
 }
 
 function checkCredentials(credentials: readonly Credential[], budgets: Budgets, refuse: Refuse): void {
-  if (credentials.length === 0) refuse('credentials', 'one or more of { name, signer }');
+  // Plain JavaScript and configuration files aren't type-checked.
+  if (!Array.isArray(credentials) || credentials.length === 0) refuse('credentials', 'one or more of { name, signer }');
   const names = new Set<string>();
-  for (const { name, budgets: own = {} } of credentials) {
+  for (const { name, signer, budgets: own = {} } of credentials) {
     if (name === '') refuse('credentials', 'named: a name is empty');
     if (names.has(name)) refuse('credentials', `named differently: ${JSON.stringify(name)} occurs twice`);
     names.add(name);
+    if (typeof signer?.sign !== 'function') refuse(`credentials ${name}: signer`, 'one of @headgate/auth, such as bearer(token)');
     const unknown = Object.keys(own).find((budget) => !Object.hasOwn(budgets, budget));
     if (unknown !== undefined) {
       refuse(

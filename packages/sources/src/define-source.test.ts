@@ -769,7 +769,7 @@ test('a definition needs no more than its requests and verdicts, and its error c
 
 describe('options', () => {
   const base = { baseUrl: 'https://api.example.com', credentials: [credential('a')], limit: { requests: 1, windowMs: 1 } };
-  test.each([
+  test.each<[object, string]>([
     [{ baseUrl: 'api.example.com' }, 'baseUrl must be'],
     [{ baseUrl: 'ftp://example.com' }, 'not ftp:'],
     [{ baseUrl: 'https://user:hidden@example.com' }, 'without user and password'],
@@ -777,6 +777,9 @@ describe('options', () => {
     [{ credentials: [] }, 'credentials must be one or more'],
     [{ credentials: [credential('a'), credential('a')] }, '"a" occurs twice'],
     [{ credentials: [credential('')] }, 'a name is empty'],
+    [{ credentials: [{ name: 'a' }] }, 'credentials a: signer must be one of @headgate/auth'],
+    [{ credentials: [{ name: 'a', signer: 'hidden' }] }, 'credentials a: signer must be one of @headgate/auth'],
+    [{ credentials: undefined }, 'credentials must be one or more'],
     [{ limit: { requests: 1.5, windowMs: 1 } }, 'limit must be a whole number'],
     [{ limit: { requests: 1, windowMs: 0 } }, 'limit must be a window'],
     [{ timeoutMs: 0 }, 'timeoutMs must be'],
