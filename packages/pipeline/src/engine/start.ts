@@ -59,7 +59,7 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
    * Called with every event, including those before `start` resolves. If it throws, the run continues, and the first error becomes a
-   * notice.
+   * notice. Default: an outage becomes a process warning, unless something has subscribed to `Running.events`.
    */
   readonly onEvent?: (event: RunEvent) => void;
 }
@@ -146,6 +146,7 @@ export async function start(options: StartOptions): Promise<Running> {
       }
     }
     if (event.type === 'attempt') watchService(event);
+    if (event.type === 'service-unavailable' && options.onEvent === undefined && !stream.isObserved) warnOf(event);
   };
   const allowance =
     maxRequests === undefined
@@ -328,6 +329,13 @@ function keyedAt(pipeline: Pipeline, request: unknown, index: number) {
     const message = `enqueue: request ${index} of ${pipeline.name}: ${(cause as Error).message} Nothing was added.`;
     throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: pipeline.name, cause });
   }
+}
+
+/** Tells the user of a run without an observer why nothing happens. */
+function warnOf({ pipeline, reason }: Extract<RunEvent, { type: 'service-unavailable' }>): void {
+  process.emitWarning(
+    `${pipeline}: every attempt fails (${reason}). The run retries. Pass onEvent to start, or subscribe to its events, to follow it.`,
+  );
 }
 
 function check(pipelines: readonly Pipeline[], lanes: number, maxRequests = 1): void {

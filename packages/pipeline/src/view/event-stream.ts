@@ -7,6 +7,8 @@ const KEPT_EVENTS = 10_000;
 /** Passes events to any number of subscribers. The first one also gets the events before its subscription. */
 export interface EventStream {
   readonly events: Observable<RunEvent>;
+  /** True after the first subscription. */
+  readonly isObserved: boolean;
   emit(event: RunEvent): void;
   complete(): void;
 }
@@ -20,6 +22,9 @@ export function eventStream(): EventStream {
       kept = undefined;
       return subject.subscribe(subscriber);
     }),
+    get isObserved() {
+      return kept === undefined;
+    },
     emit(event) {
       if (kept !== undefined && kept.length < KEPT_EVENTS) kept.push(event);
       subject.next(event);
