@@ -18,6 +18,7 @@ export {
   type TakeOptions,
 } from './admission/credential-pool.ts';
 export type { BudgetSnapshot, Journal, JournalEntry } from './budget/journal.ts';
+export { limitedFetch, type LimitedFetchOptions } from './admission/limited-fetch.ts';
 export { type Credit, type CreditPool, type CreditPoolOptions, creditPool } from './admission/credit-pool.ts';
 export { dailyBudget, type DailyBudgetOptions, monthlyBudget, type MonthlyBudgetOptions } from './budget/calendar-budget.ts';
 export { drain, type DrainOptions } from './pages/drain.ts';

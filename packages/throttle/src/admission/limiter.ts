@@ -50,6 +50,14 @@ export interface Limiter<C extends LimiterCredential = string> {
    * response.
    */
   readonly run: <R>(work: Work<C, R>, options?: RunOptions) => Promise<R>;
+  /**
+   * Returns a function that calls `call` in the same way as `run` calls its work, with the arguments that it is given:
+   * `const lookUp = wrap((isbn: string) => client.book(isbn))`.
+   */
+  readonly wrap: <Arguments extends readonly unknown[], R>(
+    call: (...given: Arguments) => R | Refused | Failed | PromiseLike<R | Refused | Failed>,
+    options?: RunOptions,
+  ) => (...given: Arguments) => Promise<R>;
   /** Number of calls that wait for their turn. */
   readonly waiting: number;
   /** Number of calls whose work has started and not ended. */
@@ -203,26 +211,32 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
     }
   };
 
-  return {
-    async run(work, { signal, weight, among } = {}) {
-      const asked = { signal, weights: weightsOf(weight), among };
-      if (waiting() >= maxQueue && (waiting() > 0 || !isFree(asked))) throw queueFull(maxQueue);
-      begun += 1;
-      try {
-        for (let refusals = 0; refusals < MAX_REFUSALS;) {
-          const outcome = await attempt(work, asked);
-          if (outcome === undefined) continue;
-          if (outcome.result instanceof Failed) throw outcome.result.error;
-          if (!(outcome.result instanceof Refused)) return outcome.result;
-          refusals += 1;
-        }
-      } finally {
-        begun -= 1;
+  const run: Limiter<C>['run'] = async (work, { signal, weight, among } = {}) => {
+    const asked = { signal, weights: weightsOf(weight), among };
+    if (waiting() >= maxQueue && (waiting() > 0 || !isFree(asked))) throw queueFull(maxQueue);
+    begun += 1;
+    try {
+      for (let refusals = 0; refusals < MAX_REFUSALS;) {
+        const outcome = await attempt(work, asked);
+        if (outcome === undefined) continue;
+        if (outcome.result instanceof Failed) throw outcome.result.error;
+        if (!(outcome.result instanceof Refused)) return outcome.result;
+        refusals += 1;
       }
-      throw new RefusedError(
-        `limiter: the service has refused the same work ${MAX_REFUSALS} times, so its limits are lower than the budgets. Lower the budgets.`,
-      );
-    },
+    } finally {
+      begun -= 1;
+    }
+    throw new RefusedError(
+      `limiter: the service has refused the same work ${MAX_REFUSALS} times, so its limits are lower than the budgets. Lower the budgets.`,
+    );
+  };
+
+  return {
+    run,
+    wrap:
+      (call, given) =>
+      (...args) =>
+        run(() => call(...args), given),
     get waiting() {
       return waiting();
     },
