@@ -1,4 +1,4 @@
-import { invalidOption } from './operator-error.ts';
+import { assertIds, invalidOption } from './operator-error.ts';
 
 /** The state of {@link BoundaryDuplicates}, as JSON. */
 export interface BoundaryState {
@@ -31,15 +31,18 @@ export interface BoundaryDuplicates {
  * equals a sequence at the end of the earlier IDs, it is dropped; if several do, the longest one. Other repetitions stay, and empty pages
  * in between change nothing.
  *
- * @throws {@link OperatorError} when `maxOverlap` isn't a whole number of at least 1.
+ * @throws {@link OperatorError} when `maxOverlap` isn't a whole number of at least 1, or the IDs of a page or of `state` aren't an array of
+ * text.
  */
 export function boundaryDuplicates({ state, maxOverlap = 200 }: BoundaryDuplicatesOptions = {}): BoundaryDuplicates {
   if (!Number.isSafeInteger(maxOverlap) || maxOverlap < 1) {
     throw invalidOption('boundaryDuplicates', 'maxOverlap', `must be a whole number of at least 1, not ${maxOverlap}`);
   }
+  if (state !== undefined) assertIds(state.tail);
   let tail: readonly string[] = state?.tail.slice(-maxOverlap) ?? [];
   return {
     apply(page) {
+      assertIds(page.ids);
       const overlap = longestOverlap(tail, page.ids);
       const fresh = overlap === 0 ? page.ids : page.ids.slice(overlap);
       tail = fresh.length >= maxOverlap ? fresh.slice(-maxOverlap) : [...tail, ...fresh].slice(-maxOverlap);

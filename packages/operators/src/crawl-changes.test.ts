@@ -1,6 +1,9 @@
 import * as fc from 'fast-check';
+import { Readable } from 'node:stream';
+import { of } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { crawlChanges, type CrawlChange, type CrawlChangesOptions } from './crawl-changes.ts';
+import type { OperatorError } from './operator-error.ts';
 
 type Ids = readonly string[];
 
@@ -126,6 +129,78 @@ test('nothing is read again if nothing has changed', async () => {
   expect(read).toBe(2);
 });
 
+describe('a crawl that can be read only once is refused, instead of giving no changes', () => {
+  const once: Record<string, (pages: readonly Ids[]) => CrawlChangesOptions['after']> = {
+    'a generator': (pages) => {
+      const generator = (function* () {
+        yield* pages;
+      })();
+      return () => generator;
+    },
+    'an async generator': (pages) => {
+      const generator = (async function* () {
+        yield* pages;
+      })();
+      return () => generator;
+    },
+    'an iterator in a new iterable': (pages) => {
+      const iterator = pages.values();
+      return () => ({ [Symbol.iterator]: () => iterator });
+    },
+    'a stream, copied to a new generator': (pages) => {
+      const stream = Readable.from(pages);
+      return async function* () {
+        for await (const ids of stream) yield ids as Ids;
+      };
+    },
+  };
+  const again = (count: number) =>
+    `at each call: it had ${count} IDs at first, and 0 later. An iterator or a stream can be read only once.`;
+
+  test.each(Object.entries(once))('%s', async (_, reading) => {
+    const pages = [['1', '2'], ['3']];
+    await expect(Array.fromAsync(crawlChanges({ before: () => [], after: reading(pages) }))).rejects.toMatchObject({
+      code: 'HEADGATE_INVALID_OPTION',
+      message: `Option after of crawlChanges must return the same crawl from its start ${again(3)}`,
+    });
+    await expect(Array.fromAsync(crawlChanges({ before: reading(pages), after: () => [] }))).rejects.toThrow(
+      `Option before of crawlChanges must return the same crawl from its start ${again(3)}`,
+    );
+  });
+
+  test('before any change, if the ids are compared in parts', async () => {
+    const ids = Array.from({ length: 1_000 }, (_, index) => String(index));
+    for (const crawls of [
+      { before: () => [], after: once['a generator']?.([ids]) ?? (() => []) },
+      { before: once['a generator']?.([ids]) ?? (() => []), after: () => [ids.slice(1)] },
+    ]) {
+      await expect(crawlChanges({ ...crawls, maxBytes: 4_096 }).next()).rejects.toThrow(again(1_000));
+    }
+  });
+});
+
+test('a crawl that is another at its last reading ends with an error, unless the changes are the same', async () => {
+  const ids = fc.uniqueArray(fc.nat(40).map(String), { maxLength: 30 });
+  await fc.assert(
+    fc.asyncProperty(ids, ids, fc.func(fc.nat()), fc.nat(3), fc.nat(3), async (before, after, orderOf, cut, added) => {
+      const other = (crawl: Ids): Ids => [
+        ...Array.from({ length: added }, (_, index) => String(100 + index)),
+        ...crawl.slice(cut).toSorted((a, b) => orderOf(a) - orderOf(b)),
+      ];
+      const changing = (crawl: Ids) => {
+        let read = 0;
+        return () => [read++ === 0 ? crawl : other(crawl)];
+      };
+      const shown = (changes: readonly CrawlChange[]): string[] => changes.map(({ change, id }) => `${change} ${id}`).toSorted();
+      const outcome = await Array.fromAsync(crawlChanges({ before: changing(before), after: changing(after) })).then(
+        shown,
+        ({ code }: OperatorError) => code,
+      );
+      expect([shown(expected(before, after)), 'HEADGATE_INVALID_OPTION']).toContainEqual(outcome);
+    }),
+  );
+});
+
 describe('refused is', () => {
   test.each(['', '-1', '01', '1.0', '1e3', ' 1', '0x1', '18446744073709551616', '99999999999999999999', '100000000000000000000', 'alpha'])(
     '%j as an id of either crawl',
@@ -140,6 +215,53 @@ describe('refused is', () => {
       );
     },
   );
+
+  test.each<[string, unknown]>([
+    ['the number 20', 20],
+    ['the bigint 20', 20n],
+    ['a value of type object', { id: '20' }],
+    ['a value of type null', null],
+    ['a value of type undefined', undefined],
+  ])('an id of either crawl that is not text: %s', async (shown, id) => {
+    const message = `An ID must be text, such as "20", not ${shown}: numbers lose digits of long IDs.`;
+    const ids = ['1', id] as string[];
+    await expect(all({ before: ids, after: [] })).rejects.toMatchObject({ code: 'HEADGATE_INVALID_ID', message });
+    await expect(all({ before: [], after: ids })).rejects.toMatchObject({ code: 'HEADGATE_INVALID_ID', message });
+  });
+
+  test.each<[string, unknown]>([
+    ['an array', [['1']]],
+    ['a generator', (function* () {})()],
+    ['an Observable', of(['1'])],
+    ['nothing', undefined],
+  ])('%s instead of a function that reads a crawl', (_, crawl) => {
+    const given = { before: () => [], after: () => [] };
+    for (const option of ['before', 'after']) {
+      expect(() => crawlChanges({ ...given, [option]: crawl })).toThrow(
+        `Option ${option} of crawlChanges must be a function that returns the crawl from its start at each call, such as () => readPages().`,
+      );
+    }
+  });
+
+  test.each<[string, unknown, string]>([
+    ['an Observable', of(['1']), 'must return an iterable or async iterable of pages, not a value of type object'],
+    ['a promise', Promise.resolve([['1']]), 'must return an iterable or async iterable of pages, not a value of type object'],
+    ['nothing', undefined, 'must return an iterable or async iterable of pages, not a value of type undefined'],
+    ['text', '12', 'must return pages that are arrays of IDs, not a value of type string'],
+    ['an array of IDs', ['12', '13'], 'must return pages that are arrays of IDs, not a value of type string'],
+    ['a page that is a Set', [new Set(['1'])], 'must return pages that are arrays of IDs, not a value of type object'],
+  ])('a crawl that is %s', async (_, crawl, reason) => {
+    const read = (() => crawl) as () => string[][];
+    for (const [option, crawls] of Object.entries({
+      before: { before: read, after: () => [] },
+      after: { before: () => [], after: read },
+    })) {
+      await expect(Array.fromAsync(crawlChanges(crawls))).rejects.toMatchObject({
+        code: 'HEADGATE_INVALID_OPTION',
+        message: `Option ${option} of crawlChanges ${reason}.`,
+      });
+    }
+  });
 
   test.each([0, 4_095, 5_000.5, Number.NaN])('maxBytes of %d', (maxBytes) => {
     expect(() => crawlChanges({ before: () => [], after: () => [], maxBytes })).toThrow(

@@ -1,9 +1,10 @@
 import { HASHES, type IdTable, idTable } from './id-table.ts';
-import { invalidOption } from './operator-error.ts';
+import { described, invalidOption, type OperatorError } from './operator-error.ts';
 import { type PositionSet, positionSet } from './position-set.ts';
 
 /**
  * Reads a crawl's IDs from the start, in arrays of any length, such as pages. The order doesn't matter, but it must be the same each time.
+ * Each call returns a new reading: an iterator or a stream can be read only once.
  */
 export type ReadCrawl = () => AsyncIterable<readonly string[]> | Iterable<readonly string[]>;
 
@@ -39,21 +40,21 @@ const LEAST_BYTES = 4_096;
  * up to about one bit for each ID of both crawls, and the current array. After the comparison, it reads the crawls only as fast as the consumer
  * takes the changes.
  *
- * @throws {@link OperatorError} when `maxBytes` isn't a whole number of at least 4,096; and at an ID that isn't an unsigned 64-bit decimal, when it
- * reads that ID.
+ * @throws {@link OperatorError} when an option is invalid; when it reads an ID that isn't an unsigned 64-bit decimal, as text; and when a
+ * later reading of a crawl is another than the first, which can be after some changes.
  */
 export function crawlChanges(options: CrawlChangesOptions): AsyncGenerator<CrawlChange, void, undefined> {
   const { before, after, maxBytes = 33_554_432, random = Math.random } = options;
   if (!Number.isSafeInteger(maxBytes) || maxBytes < LEAST_BYTES) {
     throw invalidOption('crawlChanges', 'maxBytes', `must be a whole number of at least ${LEAST_BYTES}, not ${maxBytes}`);
   }
-  return changes({ before, after, maxBytes, random });
+  return changes(new Crawl('before', before), new Crawl('after', after), idTable({ maxBytes, random }));
 }
 
-async function* changes({ before, after, ...options }: Required<CrawlChangesOptions>): AsyncGenerator<CrawlChange, void, undefined> {
-  const { followed, unfollowed } = await compared(before, after, idTable(options));
-  for await (const id of chosen(after, followed)) yield { change: 'followed', id };
-  for await (const id of chosen(before, unfollowed)) yield { change: 'unfollowed', id };
+async function* changes(before: Crawl, after: Crawl, table: IdTable): AsyncGenerator<CrawlChange, void, undefined> {
+  const { followed, unfollowed } = await compared(before, after, table);
+  for await (const id of after.chosen(followed, table)) yield { change: 'followed', id };
+  for await (const id of before.chosen(unfollowed, table)) yield { change: 'unfollowed', id };
 }
 
 interface Compared {
@@ -63,35 +64,79 @@ interface Compared {
   readonly unfollowed: PositionSet;
 }
 
-async function compared(before: ReadCrawl, after: ReadCrawl, table: IdTable): Promise<Compared> {
+async function compared(before: Crawl, after: Crawl, table: IdTable): Promise<Compared> {
   const [followed, unfollowed] = [positionSet(), positionSet()];
   for (let start = 0; start < HASHES; start = table.end) {
     table.begin(start);
     let position = 0;
-    for await (const ids of before()) for (const id of ids) table.addBefore(id, position++);
+    for await (const ids of before.pages()) for (const id of ids) table.addBefore(id, position++);
     position = 0;
-    for await (const ids of after()) {
+    for await (const ids of after.pages()) {
       for (const id of ids) {
-        if (table.addAfter(id)) followed.add(position);
+        if (table.addAfter(id)) followed.add(position, table.hash(id));
         position += 1;
       }
     }
-    for (const only of table.onlyBefore()) unfollowed.add(only);
+    for (const only of table.onlyBefore()) unfollowed.add(only.position, only.hash);
   }
   return { followed, unfollowed };
 }
 
-/** Yields the IDs at these positions of a crawl, in order. */
-async function* chosen(crawl: ReadCrawl, positions: PositionSet): AsyncGenerator<string, void, undefined> {
-  let left = positions.size;
-  if (left === 0) return;
-  let position = 0;
-  for await (const ids of crawl()) {
-    for (const id of ids) {
-      if (!positions.has(position++)) continue;
-      yield id;
-      left -= 1;
-      if (left === 0) return;
+/** A crawl that is read several times, and the check that it is the same crawl each time. */
+class Crawl {
+  readonly #option: 'before' | 'after';
+  readonly #read: ReadCrawl;
+  /** Number of IDs at the first reading. */
+  #count: number | undefined;
+
+  constructor(option: 'before' | 'after', read: ReadCrawl) {
+    this.#option = option;
+    this.#read = read;
+    if (typeof read !== 'function') {
+      throw this.#flaw('must be a function that returns the crawl from its start at each call, such as () => readPages()');
     }
   }
+
+  async *pages(): AsyncGenerator<readonly string[], void, undefined> {
+    const pages = this.#read();
+    if (!isIterable(pages)) throw this.#flaw(`must return an iterable or async iterable of pages, not ${described(pages)}`);
+    let count = 0;
+    for await (const ids of pages) {
+      if (!Array.isArray(ids)) throw this.#flaw(`must return pages that are arrays of IDs, not ${described(ids)}`);
+      count += ids.length;
+      yield ids;
+    }
+    this.#count ??= count;
+    if (count !== this.#count) throw this.#changed(`it had ${this.#count} IDs at first, and ${count} later`);
+  }
+
+  /** Yields the IDs at these positions, in order. */
+  async *chosen(positions: PositionSet, table: IdTable): AsyncGenerator<string, void, undefined> {
+    let { size: left, digest } = positions;
+    if (left === 0) return;
+    let position = 0;
+    for await (const ids of this.pages()) {
+      for (const id of ids) {
+        if (!positions.has(position++)) continue;
+        yield id;
+        digest ^= table.hash(id);
+        left -= 1;
+        if (left > 0) continue;
+        if (digest !== 0) throw this.#changed('it had other IDs at its last reading, or in another order');
+        return;
+      }
+    }
+  }
+
+  #changed(how: string): OperatorError {
+    return this.#flaw(`must return the same crawl from its start at each call: ${how}. An iterator or a stream can be read only once`);
+  }
+
+  #flaw(reason: string): OperatorError {
+    return invalidOption('crawlChanges', this.#option, reason);
+  }
+}
+
+function isIterable(value: unknown): boolean {
+  return value !== null && value !== undefined && (Symbol.asyncIterator in Object(value) || Symbol.iterator in Object(value));
 }

@@ -9,7 +9,7 @@ export type DropBoundaryDuplicatesOptions = Pick<BoundaryDuplicatesOptions, 'max
  * crawl, so use one subscription per crawl.
  *
  * *Emits when* a page arrives: that page without its repeated IDs. *Backpressures when* never. *Completes when* the pages complete.
- * *Cancels when* downstream cancels.
+ * *Cancels when* downstream cancels. Fails with {@link OperatorError} if a page's IDs aren't an array of text.
  *
  * @throws {@link OperatorError} when `maxOverlap` isn't a whole number of at least 1.
  */

@@ -2,6 +2,7 @@ import { EMPTY, from, of, take, throwError, toArray } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { expect, test } from 'vitest';
 import { flattenIds, idsOf } from './flatten-ids.ts';
+import type { OperatorError } from './operator-error.ts';
 
 const page = { user: '@alpha', crawl: 'c1', page: 3, cursor: '-1', ids: ['18446744073709551615', '2', '2'] };
 
@@ -34,6 +35,24 @@ test('no page is requested while downstream has enough of the previous one', () 
     .pipe(flattenIds(), take(4))
     .subscribe(({ id }) => seen.push(id));
   expect([seen.length, asked]).toEqual([4, 2]);
+});
+
+test.each<[string, unknown, string]>([
+  ['a number', [1], 'not the number 1: numbers lose digits'],
+  ['a bigint', ['1', 2n], 'not the bigint 2: numbers lose digits'],
+  ['an object', [{ id: '1' }], 'not a value of type object: numbers lose digits'],
+  ['a hole', Array.from({ length: 1 }), 'not a value of type undefined: numbers lose digits'],
+  ['text instead of an array', '12', 'The ids of a page must be an array, not a value of type string.'],
+  ['a generator, which can be read only once', [].values(), 'The ids of a page must be an array, not a value of type object.'],
+  ['nothing', undefined, 'The ids of a page must be an array, not a value of type undefined.'],
+])('refused is a page with %s', (_, ids, message) => {
+  const refused = { ...page, ids: ids as string[] };
+  expect(() => idsOf(refused)).toThrow(expect.objectContaining({ code: 'HEADGATE_INVALID_ID', message: expect.stringContaining(message) }));
+  const seen: unknown[] = [];
+  of(refused)
+    .pipe(flattenIds())
+    .subscribe({ error: ({ code }: OperatorError) => seen.push(code) });
+  expect(seen).toEqual(['HEADGATE_INVALID_ID']);
 });
 
 test('ends and errors pass', () => {

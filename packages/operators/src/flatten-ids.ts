@@ -1,4 +1,5 @@
 import { type Transform, transform } from '@headgate/throttle';
+import { assertIds } from './operator-error.ts';
 
 /** A page of IDs. */
 export interface IdPage {
@@ -15,8 +16,13 @@ export interface IdPage {
 /** One ID of a page, with its crawl if the page has one. */
 export type PageId<P extends IdPage = IdPage> = Pick<P, 'user' | 'page' | Extract<'crawl', keyof P>> & { readonly id: string };
 
-/** Returns one record for each ID of a page, in order. */
+/**
+ * Returns one record for each ID of a page, in order.
+ *
+ * @throws {@link OperatorError} when the IDs aren't an array of text.
+ */
 export function idsOf<P extends IdPage>({ user, crawl, page, ids }: P): PageId<P>[] {
+  assertIds(ids);
   const place = crawl === undefined ? { user, page } : { user, crawl, page };
   return ids.map((id) => ({ ...place, id }) as PageId<P>);
 }
@@ -25,7 +31,7 @@ export function idsOf<P extends IdPage>({ user, crawl, page, ids }: P): PageId<P
  * Turns each page into one record per ID, in order. A page without IDs becomes no record.
  *
  * *Emits when* a page arrives: a record for each of its IDs. *Backpressures when* never. *Completes when* the pages complete. *Cancels
- * when* downstream cancels, even in the middle of a page.
+ * when* downstream cancels, even in the middle of a page. Fails with {@link OperatorError} if a page's IDs aren't an array of text.
  */
 export function flattenIds<P extends IdPage>(): Transform<P, PageId<P>> {
   return transform<P, PageId<P>>({ name: 'flattenIds', open: () => ({ next: idsOf }) });

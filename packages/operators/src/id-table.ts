@@ -19,8 +19,10 @@ export interface IdTable {
    * hasn't seen the ID in either crawl.
    */
   addAfter(id: string): boolean;
-  /** Yields the positions of the part's IDs that only the earlier crawl has, in no particular order. */
-  onlyBefore(): Generator<number, void, undefined>;
+  /** Yields the positions and hashes of the part's IDs that only the earlier crawl has, in no particular order. */
+  onlyBefore(): Generator<{ readonly position: number; readonly hash: number }, void, undefined>;
+  /** Returns the ID's hash, which stays the same from part to part. */
+  hash(id: string): number;
 }
 
 export interface IdTableOptions {
@@ -144,16 +146,21 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
     *onlyBefore() {
       for (let slot = 0; slot < slots; slot += 1) {
         const found = wordAt(slot, 2);
-        if (found !== 0 && found !== AFTER) yield found - 1;
+        if (found !== 0 && found !== AFTER) yield { position: found - 1, hash: hashOf(wordAt(slot, 0), wordAt(slot, 1)) };
       }
+    },
+    hash(id) {
+      split(id, halves);
+      return hashOf(halves.low, halves.high);
     },
   };
 }
 
 const ZERO = 48;
 
-/** Splits an ID into two halves of 32 bits. Throws an `OperatorError` if the text isn't an ID. */
+/** Splits an ID into two halves of 32 bits. Throws an `OperatorError` if the value isn't an ID. */
 function split(id: string, into: { low: number; high: number }): void {
+  if (typeof id !== 'string') throw invalidId(id);
   let low = 0;
   let high = 0;
   for (let at = 0; at < id.length && high < HASHES; at += 1) {

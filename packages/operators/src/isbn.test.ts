@@ -64,6 +64,25 @@ describe('no ISBN', () => {
     );
   });
 
+  test.each<[string, unknown]>([
+    ['the number 9780306406157', 9780306406157],
+    ['the bigint 9780306406157', 9780306406157n],
+    ['a value of type object', { isbn: '9780306406157' }],
+    ['a value of type undefined', undefined],
+  ])('is not text: %s', (shown, value) => {
+    const isbn = value as string;
+    expect(isIsbn(isbn)).toBe(false);
+    expect(toIsbn13(isbn)).toBeUndefined();
+    for (const refusing of [normalizeIsbn, toIsbn10]) {
+      expect(() => refusing(isbn)).toThrow(
+        expect.objectContaining({
+          code: 'HEADGATE_INVALID_ISBN',
+          message: `An ISBN must be text, such as "9780306406157", not ${shown}: numbers lose leading zeros.`,
+        }),
+      );
+    }
+  });
+
   test('names its code', () => {
     const invalid = expect(() => normalizeIsbn(''));
     invalid.toThrow(expect.objectContaining({ code: 'HEADGATE_INVALID_ISBN', retryable: false, name: 'OperatorError' }));

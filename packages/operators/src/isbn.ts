@@ -18,7 +18,7 @@ export function normalizeIsbn(text: string): string {
   return withThirteen(characters);
 }
 
-/** Like {@link normalizeIsbn}, but returns `undefined` for a text that isn't an ISBN. */
+/** Like {@link normalizeIsbn}, but returns `undefined` for a value that isn't an ISBN. */
 export function toIsbn13(text: string): string | undefined {
   const characters = charactersOf(text);
   return flawOf(characters) === undefined ? withThirteen(characters) : undefined;
@@ -33,7 +33,7 @@ export function isIsbn(text: string): boolean {
  * Returns the ISBN-10 of an ISBN, without hyphens. Returns `undefined` for the prefix 979, which has no ISBN-10.
  *
  * @param isbn an ISBN in any form that {@link normalizeIsbn} accepts
- * @throws {@link OperatorError} when the text isn't an ISBN.
+ * @throws {@link OperatorError} when the value isn't an ISBN.
  */
 export function toIsbn10(isbn: string): string | undefined {
   const isbn13 = normalizeIsbn(isbn);
@@ -44,7 +44,8 @@ export function toIsbn10(isbn: string): string | undefined {
 const SEPARATORS = /[\s\u00ad\u200b\u2010-\u2015\u2212\ufe63\uff0d-]/gu;
 
 function charactersOf(text: string): string {
-  return text.replaceAll(SEPARATORS, '').toUpperCase();
+  // Plain JavaScript can pass a number. It is read as empty text, which isn't an ISBN.
+  return typeof text === 'string' ? text.replaceAll(SEPARATORS, '').toUpperCase() : '';
 }
 
 function withThirteen(characters: string): string {

@@ -1,8 +1,8 @@
 /** The codes of an {@link OperatorError}. */
 export type OperatorErrorCode =
-  /** A text isn't an ISBN. */
+  /** A value isn't an ISBN, or isn't text. */
   | 'HEADGATE_INVALID_ISBN'
-  /** A text isn't an ID: an unsigned whole number of at most 64 bits, in decimal digits without leading zeros. */
+  /** An ID isn't text; or, for `crawlChanges`, isn't an unsigned whole number of at most 64 bits, in decimal digits without leading zeros. */
   | 'HEADGATE_INVALID_ID'
   /** An option of an operator, or an attribute of an event, has an invalid value. */
   | 'HEADGATE_INVALID_OPTION';
@@ -31,12 +31,34 @@ export function invalidOption(operator: string, option: string, reason: string):
 }
 
 export function invalidIsbn(text: string, flaw: string): OperatorError {
+  if (typeof text !== 'string') {
+    const reason = `must be text, such as "9780306406157", not ${described(text)}: numbers lose leading zeros`;
+    return new OperatorError('HEADGATE_INVALID_ISBN', 'An ISBN', reason);
+  }
   return new OperatorError('HEADGATE_INVALID_ISBN', quoted(text), `isn't an ISBN: ${flaw}`);
 }
 
 export function invalidId(text: string): OperatorError {
+  if (typeof text !== 'string') {
+    const reason = `must be text, such as "20", not ${described(text)}: numbers lose digits of long IDs`;
+    return new OperatorError('HEADGATE_INVALID_ID', 'An ID', reason);
+  }
   const reason = "isn't an ID. IDs are 0 to 18446744073709551615, in decimal digits without leading zeros";
   return new OperatorError('HEADGATE_INVALID_ID', quoted(text), reason);
+}
+
+/** Throws if the IDs of a page aren't an array of text, which plain JavaScript can pass. */
+export function assertIds(ids: readonly string[]): void {
+  if (!Array.isArray(ids)) {
+    throw new OperatorError('HEADGATE_INVALID_ID', 'The ids of a page', `must be an array, not ${described(ids)}`);
+  }
+  for (const id of ids) if (typeof id !== 'string') throw invalidId(id);
+}
+
+/** Names a value of a wrong type for a message. */
+export function described(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'bigint') return `the ${typeof value} ${value}`;
+  return `a value of type ${value === null ? 'null' : typeof value}`;
 }
 
 /** Quotes a text for a message: its first 40 characters, as JSON, because the text can be long or have several lines. */
