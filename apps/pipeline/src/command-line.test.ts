@@ -114,22 +114,26 @@ it('read says that nothing matches its options only if nothing does', async () =
   expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'No record of books.records matches these options.\n']);
 });
 
-it('check and run report an invalid proxy address in one sentence, without its password', async () => {
-  const cwd = await configFolder({ 'headgate.yaml': `status: false\n${BOOKS}` });
-  const env = { ...ENV, HTTP_PROXY: 'http://u:s3cr3t@[bad' };
-  const sentence = 'books: HTTP_PROXY of the environment must be an address such as http://127.0.0.1:3128, or empty for none';
-  const check = await headgate(['check'], { cwd, env });
-  expect([check.code, check.stdout]).toEqual([
-    1,
-    expect.stringMatching(/^ {2}books +books: HTTP_PROXY of the environment must be .*\n1 problem\n$/mu),
-  ]);
-  expect(await headgate(['run', '--json'], { cwd, env })).toEqual({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringContaining(sentence) as unknown,
-  });
-  expect((await headgate(['run'], { cwd, env })).stderr).not.toMatch(/s3cr3t|\n {4}at /u);
-});
+it.each(['http://u:s3cr3t@[bad', 'socks5://u:s3cr3t@127.0.0.1:1080'])(
+  'check and run refuse a proxy that can’t work, without its password: %#',
+  async (HTTP_PROXY) => {
+    const cwd = await configFolder({ 'headgate.yaml': `status: false\n${BOOKS}` });
+    const env = { ...ENV, HTTP_PROXY };
+    const sentence =
+      "books: HTTP_PROXY of the environment must be an http or https address such as http://127.0.0.1:3128 (SOCKS isn't supported), or empty for none";
+    const check = await headgate(['check'], { cwd, env });
+    expect([check.code, check.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^ {2}books +books: HTTP_PROXY of the environment must be .*\n1 problem\n$/mu),
+    ]);
+    expect(await headgate(['run', '--json'], { cwd, env })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(sentence) as unknown,
+    });
+    expect((await headgate(['run'], { cwd, env })).stderr).not.toMatch(/s3cr3t|\n {4}at /u);
+  },
+);
 
 it('reports each problem of a configuration as JSON, and any other error that ends a command', async () => {
   const wrong = await configFolder({ 'headgate.yaml': `${BOOKS}plann: pro\nstatus: { port: x }\n` });

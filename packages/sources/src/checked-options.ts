@@ -56,7 +56,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
   checkCredentials(options.credentials, budgets, refuse);
   if (/[^\x20-\x7e]/.test(userAgent)) refuse('userAgent', 'printable ASCII text');
   // The error doesn't quote the address, because it may contain a password.
-  if (proxy !== undefined && proxy !== '' && !isProxy(proxy)) refuse('proxy', "an address such as http://127.0.0.1:3128, or '' for none");
+  if (proxy !== undefined && proxy !== '' && !isProxy(proxy)) refuse('proxy', `${PROXY}, or '' for none`);
   const { dispatcher, fetch } = options;
   if (dispatcher !== undefined && fetch !== undefined) refuse('fetch', 'omitted if there is a dispatcher');
   if ((dispatcher ?? fetch) !== undefined && (proxy ?? ca) !== undefined) {
@@ -64,8 +64,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
   }
   if (proxy === undefined) {
     for (const [scheme, address] of Object.entries(proxyVariables(env))) {
-      if (address !== '' && !isProxy(address))
-        refuse(`${scheme.toUpperCase()}_PROXY of the environment`, 'an address such as http://127.0.0.1:3128, or empty for none');
+      if (address !== '' && !isProxy(address)) refuse(`${scheme.toUpperCase()}_PROXY of the environment`, `${PROXY}, or empty for none`);
     }
   }
   return {
@@ -116,9 +115,14 @@ function observer(service: string, onAttempt: (event: AttemptEvent) => void = ()
   };
 }
 
+// undici's SOCKS is experimental, and has neither our limits nor our timeouts.
+const PROXY = "an http or https address such as http://127.0.0.1:3128 (SOCKS isn't supported)";
+
 function isProxy(address: string): boolean {
   const url = URL.parse(address);
-  if (url === null || !/^(?:https?|socks5?):$/.test(url.protocol)) return false;
+  if (url === null || !/^https?:$/.test(url.protocol) || url.port === '0') return false;
+  // A password without a user wouldn't be sent.
+  if (url.username === '' && url.password !== '') return false;
   try {
     decodeURIComponent(url.username + url.password);
     return true;

@@ -4,6 +4,8 @@ export interface ConnectionFailureOptions {
   readonly error: unknown;
   /** Host and port of the service. */
   readonly host: string;
+  /** Host and port of the proxy for the service, if Headgate knows it. */
+  readonly proxy: string | undefined;
   readonly sent: boolean;
   /** True if any byte of the response had arrived. */
   readonly begun: boolean;
@@ -19,7 +21,7 @@ export interface ConnectionFailure {
 }
 
 /** Describes why an exchange got no response, or only a part of one. */
-export function connectionFailure({ error, host, sent, begun }: ConnectionFailureOptions): ConnectionFailure {
+export function connectionFailure({ error, host, proxy, sent, begun }: ConnectionFailureOptions): ConnectionFailure {
   if (error instanceof ProxyUnreachableError) {
     const { code, message } = rootOf(error.cause);
     return {
@@ -30,12 +32,17 @@ export function connectionFailure({ error, host, sent, begun }: ConnectionFailur
   }
   const { code, message } = rootOf(error);
   const failure = (reason: string, lost = false, invalid = false): ConnectionFailure => ({ reason, lost, invalid });
+  const via = proxy === undefined ? 'the proxy' : `the proxy ${proxy}`;
+  const refusal = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(message)?.[1];
+  if (refusal !== undefined) {
+    return failure(
+      `${via} refuses requests to ${host} (${refusal})${refusal === '407' ? '. Check the user and password in its address' : ''}`,
+    );
+  }
+  if (code === 'UND_ERR_PRX_CONN') return failure(`${via} closes connections to ${host}`);
   // A mock that doesn't know the request now won't know it later, either.
   if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH' || code.startsWith('UND_MOCK_ERR'))
     return failure(`the request can't be sent: ${message}`, false, true);
-  const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];
-  if (refusal !== undefined) return failure(`the proxy refuses requests to ${host} (${refusal})`);
-  if (code === 'UND_ERR_PRX_CONN') return failure(`the proxy closes connections to ${host}`);
   if (!sent) return failure(`cannot connect to ${host}: ${CONNECTING[code] ?? messageOr(code, message)}`);
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return failure('the response headers exceed the limit of 16 KiB');
   if (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') return failure(`${host} sent something that isn't an HTTP response`);

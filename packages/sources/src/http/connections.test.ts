@@ -55,6 +55,16 @@ test.each([
   expect(server.requests).toHaveLength(0);
 });
 
+test.each([
+  ['us%40er:p%3Ass%2Fwo%25rd', 'us@er:p:ss/wo%rd'],
+  ['user', 'user:'],
+])('sends user and password of the address, decoded: %s', async (given, decoded) => {
+  await using proxy = await scriptedServer({ otherwise: whole('through the proxy') });
+  await using source = open({ baseUrl: 'http://api.example', proxy: proxy.url.replace('//', `//${given}@`) });
+  expect(await query(source)).toBe('through the proxy');
+  expect(proxy.requests[0]?.headers['proxy-authorization']).toBe(`Basic ${Buffer.from(decoded).toString('base64')}`);
+});
+
 test('NO_PROXY and an empty proxy go straight', async () => {
   await using server = await scriptedServer({ otherwise: whole('direct') });
   await using byEnv = open({ baseUrl: server.url, env: { HTTP_PROXY: 'http://127.0.0.1:1', NO_PROXY: '127.0.0.1' } });
@@ -114,38 +124,64 @@ describe('a proxy that lets nothing through', () => {
     silent.close();
   });
 
+  const REFUSAL = 'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n';
+  const BAD_GATEWAY = 'HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n';
   test.each([
-    ['refuses', 'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n', 'refuses requests to api.example (407)'],
-    ['hangs up', '', 'closes connections to api.example'],
-  ])('is called so where it %s', async (_, answer, words) => {
-    const proxy = createServer().on('connect', (_request, socket) => socket.end(answer));
-    const port = await listening(proxy);
-    const error = await failure(open({ baseUrl: 'https://api.example', proxy: `http://127.0.0.1:${port}` }));
-    expect(error).toContain(`the proxy ${words}`);
+    ['refuses its user', 'https:', REFUSAL, 'refuses requests to api.example (407). Check the user and password in its address'],
+    ['refuses its user', 'http:', REFUSAL, 'refuses requests to api.example (407). Check the user and password in its address'],
+    ['reaches nothing', 'https:', BAD_GATEWAY, 'refuses requests to api.example (502)'],
+    ['hangs up', 'https:', '', 'closes connections to api.example'],
+  ])('is named where it %s, to %s', async (_, protocol, answer, words) => {
+    const proxy = createServer((request) => request.socket.end(answer)).on('connect', (_request, socket) => socket.end(answer));
+    const address = `127.0.0.1:${await listening(proxy)}`;
+    const url = `http://user:proxy-secret@${address}`;
+    const env = protocol === 'http:' ? { http_proxy: url } : { HTTP_PROXY: 'http://127.0.0.1:2', HTTPS_PROXY: url };
+    for (const options of [{ proxy: url }, { env }]) {
+      const error = await failure(open({ baseUrl: `${protocol}//api.example`, ...options }));
+      expect(error).toContain(`gave up after 1 attempt: the proxy ${address} ${words}.`);
+      expect(error).not.toContain('proxy-secret');
+    }
     proxy.close();
     proxy.closeAllConnections();
   });
 
-  test.each(['http://u:proxy-secret@[bad', 'proxy-secret:80', 'ftp://proxy-secret', 'http://%ff:proxy-secret@127.0.0.1:1'])(
-    'is refused if its address is invalid, and not shown: %s',
-    async (address) => {
-      const wrong = (options: Partial<SourceOptions>): unknown => {
-        try {
-          return open({ baseUrl: 'https://api.example', ...options });
-        } catch (error) {
-          return error;
-        }
-      };
-      const must = 'must be an address such as http://127.0.0.1:3128, or';
-      for (const [options, message] of [
-        [{ proxy: address }, `echo: proxy ${must} '' for none`],
-        [{ env: { https_proxy: address } }, `echo: HTTPS_PROXY of the environment ${must} empty for none`],
-        [{ env: { HTTP_PROXY: address } }, `echo: HTTP_PROXY of the environment ${must} empty for none`],
-      ] as const) {
-        expect(wrong(options)).toMatchObject({ code: 'HEADGATE_INVALID_OPTION', message });
+  test.each(['http:', 'https:'])('is named if its host is unknown, to %s', async (protocol) => {
+    const error = await failure(open({ baseUrl: `${protocol}//127.0.0.1:1`, proxy: 'http://user:proxy-secret@proxy.invalid:3128' }));
+    expect(error).toMatch(/cannot connect to the proxy proxy\.invalid:3128: (?:no such host name|name lookup failed temporarily)\./);
+    expect(error).not.toContain('proxy-secret');
+  });
+
+  test.each([
+    'http://u:proxy-secret@[bad',
+    'proxy-secret:80',
+    '127.0.0.1:3128',
+    'localhost:3128',
+    'ftp://proxy-secret',
+    'socks://proxy-secret:1080',
+    'socks4://proxy-secret:1080',
+    'socks5://u:proxy-secret@127.0.0.1:1080',
+    'socks5h://127.0.0.1:1080',
+    'http://127.0.0.1:99999',
+    'http://127.0.0.1:0',
+    'http://%ff:proxy-secret@127.0.0.1:1',
+    'http://:proxy-secret@127.0.0.1:1',
+  ])('is refused if its address is invalid, and not shown: %s', async (address) => {
+    const wrong = (options: Partial<SourceOptions>): unknown => {
+      try {
+        return open({ baseUrl: 'https://api.example', ...options });
+      } catch (error) {
+        return error;
       }
-    },
-  );
+    };
+    const must = "must be an http or https address such as http://127.0.0.1:3128 (SOCKS isn't supported), or";
+    for (const [options, message] of [
+      [{ proxy: address }, `echo: proxy ${must} '' for none`],
+      [{ env: { https_proxy: address } }, `echo: HTTPS_PROXY of the environment ${must} empty for none`],
+      [{ env: { HTTP_PROXY: address } }, `echo: HTTP_PROXY of the environment ${must} empty for none`],
+    ] as const) {
+      expect(wrong(options)).toMatchObject({ code: 'HEADGATE_INVALID_OPTION', message });
+    }
+  });
 });
 
 test('an unreachable host is named, with the reason', async () => {

@@ -20,6 +20,8 @@ export interface ConnectionsOptions {
 /** The kept-alive connections of one source. */
 export interface Connections {
   readonly dispatch: Dispatch;
+  /** Returns host and port of the proxy that carries requests to an origin, unless NO_PROXY exempts it. */
+  proxyOf(origin: string): string | undefined;
   /** Host and port of the proxy to which a connection is being opened, if there is one. */
   readonly proxyAwaited: string | undefined;
   /** Aborts the requests and closes the connections, except those of the caller's dispatcher or `fetch`. */
@@ -69,6 +71,11 @@ export function connections(options: ConnectionsOptions): Connections {
       made ??= makeDispatcher(options, watched).then((ready) => (dispatcher = ready));
       return made.then((ready) => void ready.dispatch(request, handler));
     },
+    proxyOf(origin) {
+      const { http, https } = proxiesOf(options);
+      const address = origin.startsWith('https:') && https !== '' ? https : http;
+      return address === '' ? undefined : new URL(address).host;
+    },
     get proxyAwaited() {
       return awaited[0];
     },
@@ -77,7 +84,7 @@ export function connections(options: ConnectionsOptions): Connections {
 }
 
 function borrowed(dispatch: Dispatch): Connections {
-  return { dispatch, proxyAwaited: undefined, close: () => Promise.resolve() };
+  return { dispatch, proxyOf: () => undefined, proxyAwaited: undefined, close: () => Promise.resolve() };
 }
 
 /** Returns the addresses of the proxies in the environment, as undici reads them: lowercase wins. */
@@ -85,15 +92,20 @@ export function proxyVariables(env: ConnectionsOptions['env']): { readonly http:
   return { http: env['http_proxy'] ?? env['HTTP_PROXY'] ?? '', https: env['https_proxy'] ?? env['HTTPS_PROXY'] ?? '' };
 }
 
+function proxiesOf({ proxy, env }: ConnectionsOptions): ReturnType<typeof proxyVariables> {
+  return proxy === undefined ? proxyVariables(env) : { http: proxy, https: proxy };
+}
+
 async function makeDispatcher(
-  { proxy, env, ca, connectTimeoutMs }: ConnectionsOptions,
+  options: ConnectionsOptions,
   watched: (host: string, connect: buildConnector.connector) => buildConnector.connector,
 ): Promise<Dispatcher> {
+  const { proxy, env, ca, connectTimeoutMs } = options;
   const { Agent, Client, Pool, buildConnector } = await import('./undici-parts.ts');
   const tls = { allowH2: false, timeout: connectTimeoutMs, ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }) };
   // The source's own clock measures the time of the whole attempt, so undici's timers for headers and bodies are off.
   const client = { allowH2: false, pipelining: 1, maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 0, bodyTimeout: 0 };
-  const { http, https } = proxy === undefined ? proxyVariables(env) : { http: proxy, https: proxy };
+  const { http, https } = proxiesOf(options);
   const proxies = new Map(
     [http, https].filter((address) => address !== '').map((address) => [new URL(address).href, new URL(address).host]),
   );

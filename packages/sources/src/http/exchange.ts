@@ -74,6 +74,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       reject(signal.reason as Error);
       return;
     }
+    const ends = { host: hostOf(origin), proxy: options.connections.proxyOf(origin) };
     const chunks: Buffer[] = [];
     let controller: Dispatcher.DispatchController | undefined;
     let headers: Readonly<Record<string, string>> = {};
@@ -152,7 +153,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       onResponseError(_, error) {
         if (settled) return;
         const sent = controller !== undefined;
-        const { reason, lost, invalid } = connectionFailure({ error, host: hostOf(origin), sent, begun });
+        const { reason, lost, invalid } = connectionFailure({ error, ...ends, sent, begun });
         // undici reports a proxy's 407 here while the response is still arriving, so the request must be aborted.
         breakOff(failed(reason, { brokeOff: status !== undefined, stale: lost && sent && reused && !begun, invalid }));
       },
@@ -165,7 +166,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       );
     started().catch((error: unknown) => {
       // The dispatcher, which may be the caller's own, threw.
-      const { reason, invalid } = connectionFailure({ error, host: hostOf(origin), sent: controller !== undefined, begun });
+      const { reason, invalid } = connectionFailure({ error, ...ends, sent: controller !== undefined, begun });
       breakOff(failed(reason, { invalid }));
     });
   });
