@@ -21,7 +21,7 @@ export interface ExchangeOptions {
   /** Maximum bytes of the response's body, both as received and as decoded. */
   readonly maxBodyBytes: number;
   readonly signal: AbortSignal;
-  /** Called right before the first byte is sent. Returns false if the request must not be sent, because its permit has expired. */
+  /** Called right before the first byte is sent. Returns false if the request must not be sent, because its permit is void. */
   readonly onSent: () => boolean;
   /** Called with the status and the headers, before the body arrives. */
   readonly onAnswered: (head: Omit<HttpResponse, 'body'>) => void;
@@ -39,7 +39,7 @@ export class ExchangeError extends Error {
   readonly invalid: boolean;
   /** True if no byte of the request was sent, so the request can't be at fault. */
   readonly unsent: boolean;
-  /** True if the permit expired before the request could be sent: nothing was sent. */
+  /** True if the permit was void before the request could be sent: nothing was sent. */
   readonly lapsed: boolean;
 
   constructor(
@@ -118,7 +118,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
           return;
         }
         reused = context?.reused === true;
-        if (!options.onSent()) breakOff(new ExchangeError('its permit expired', { lapsed: true }));
+        if (!options.onSent()) breakOff(new ExchangeError('its permit is void', { lapsed: true }));
       },
       onResponseStarted() {
         begun = true;

@@ -30,6 +30,8 @@ export interface AttemptOptions<Query, Value> extends AttemptContext<Query, Valu
   readonly limitCheck: LimitCheck;
   readonly sharedSecret: SharedSecret;
   readonly permit: Permit;
+  /** Returns false if an outage, or one of the credential, has begun since the permit was granted. */
+  readonly maySend: () => boolean;
   /** The credential's `continued` when the permit was granted. */
   readonly continued: number;
   readonly query: Query;
@@ -65,8 +67,8 @@ export interface Attempted<Value> {
 }
 
 /**
- * Makes one attempt: signs, sends, reads and classifies, and settles the permit. Returns `lapsed` if the request couldn't be sent before
- * the permit expired, or before the credential continued other budgets. Rejects with `signal.reason` when aborted.
+ * Makes one attempt: signs, sends, reads and classifies, and settles the permit. Returns `lapsed` if nothing was sent because
+ * the permit expired or became void, or because the credential continued other budgets. Rejects with `signal.reason` when aborted.
  */
 export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>): Promise<Attempted<Value> | 'lapsed'> {
   const { definition, options, connections, credential, credentials, permit, query, subject, signal } = given;
@@ -140,7 +142,7 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
       timeoutMs,
       maxBodyBytes: options.maxBodyBytes,
       signal,
-      onSent: () => permit.sent(),
+      onSent: () => given.maySend() && permit.sent(),
       onAnswered: (head) => {
         if (definition.evidence === undefined) answered([budgetEvidence({ head, epochMs: clock.epochMs() })]);
       },

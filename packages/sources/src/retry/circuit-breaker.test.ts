@@ -37,11 +37,13 @@ function service({ meets, weights, lookMs = 0, ...options }: ServiceOptions) {
     dispatch({ path, headers }: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
       const met = meets(path, clock.monotonicMs(), JSON.stringify(headers));
       const isDown = source.gauges().outage !== undefined;
-      attempts.push({ path, atMs: clock.monotonicMs(), meets: met, isDown });
-      if (isDown) mostProbing = Math.max(mostProbing, (probing += 1));
       let isAborted = false;
       const controller = { abort: () => (isAborted = true) } as unknown as Dispatcher.DispatchController;
       if (met !== 'refused') handler.onRequestStart?.(controller, null);
+      // An outage that began since the permit was granted stops the request.
+      if (isAborted) return true;
+      attempts.push({ path, atMs: clock.monotonicMs(), meets: met, isDown });
+      if (isDown) mostProbing = Math.max(mostProbing, (probing += 1));
       clock.schedule(LATENCY_MS, () => {
         if (isDown) probing -= 1;
         if (isAborted || met === 'silence') return;
@@ -610,6 +612,9 @@ describe('evidence', () => {
 
   it('of three faults of a credential while another is answered is against it, and no request waits for it', () => {
     const { attempt, begin, breaker } = evidence(['a', 'b']);
+    const [waits, waitsForOther] = [begin(), begin()];
+    breaker.granted(waits, 'a');
+    breaker.granted(waitsForOther, 'b');
     for (let i = 0; i < 3; i += 1) {
       const failing = attempt(begin(), 'a');
       attempt(begin(), 'b').answered();
@@ -617,6 +622,7 @@ describe('evidence', () => {
     }
     expect(breaker.outage(0)).toBeUndefined();
     expect([breaker.heldUntilMs('a'), breaker.heldUntilMs('b')]).toEqual([375, -Infinity]);
+    expect([breaker.maySend(waits), breaker.maySend(waitsForOther)]).toEqual([false, true]);
     attempt(begin(), 'a').answered();
     expect(breaker.heldUntilMs('a')).toBe(-Infinity);
   });

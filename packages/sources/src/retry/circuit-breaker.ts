@@ -145,6 +145,11 @@ export class CircuitBreaker {
     this.#of(credential).circuit.granted(call);
   }
 
+  /** Returns true if the request, which has a permit, may be sent now: no circuit is open, or the request is the probe. */
+  maySend(call: Call): boolean {
+    return this.#service.admits(call) && this.#of(call.credential).circuit.admits(call);
+  }
+
   /** Records a response that shows that the service is up. Closes the circuits of the service and of the credential. */
   answered(call: Call): void {
     const { circuit, suspect } = this.#of(call.credential);

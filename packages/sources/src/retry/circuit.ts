@@ -45,6 +45,11 @@ export class Circuit {
     this.#probe = undefined;
   }
 
+  /** Returns true if a request that has a permit may be sent now. Only the probe may while the circuit is open. */
+  admits(request: object): boolean {
+    return !this.#isOpen || this.#probe === request;
+  }
+
   /** Reports that a request has a permit. While the circuit is open, the first such request is the probe. */
   granted(request: object): void {
     if (this.#isOpen) this.#probe ??= request;

@@ -103,6 +103,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         sharedSecret: shared,
         limitCheck,
         permit,
+        maySend: () => breaker.maySend(call),
         continued,
         query,
         subject,

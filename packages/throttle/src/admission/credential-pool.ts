@@ -270,7 +270,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
       credential: name,
       ...(journal !== undefined && { durable: journal.granted() }),
       sent() {
-        const maySend = slots.every((slot) => slot?.sent() !== false);
+        const maySend = nodes.get(name) === node && slots.every((slot) => slot?.sent() !== false);
         isSent ||= maySend;
         return maySend;
       },

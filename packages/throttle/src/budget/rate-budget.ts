@@ -92,8 +92,9 @@ export interface BudgetEvidence {
 /** Part of a budget that `RateBudget.take` reserved for one request. Report the request's progress to it. */
 export interface Slot {
   /**
-   * Call it right before you send the request's first byte. Returns false if the slot's lease has expired: don't send the request, and call
-   * `aborted` to free the slot.
+   * Call it right before you send the request's first byte. Returns false if the request must not be sent any more: the budget was put on
+   * hold since the slot was taken, a response has shown that its capacity is gone, or the slot's lease has expired. Then call `aborted` to
+   * free the slot, and take another one.
    */
   sent(): boolean;
   /**
@@ -184,6 +185,8 @@ export class RollingBudget implements RateBudget {
   #written: SlidingWindowLog;
   readonly #inFlight = new Set<RollingSlot>();
   #weightInFlight = 0;
+  /** The part of `#weightInFlight` whose requests were sent. */
+  #weightSent = 0;
   #heldUntil = -Infinity;
   /** Monotonic ms by which all slots are free that restored snapshots no longer list. */
   #freedBefore = -Infinity;
@@ -220,7 +223,7 @@ export class RollingBudget implements RateBudget {
 
   freeAt(weight = 1, now: number = this.#clock.monotonicMs()): number {
     this.#checkWeight(weight);
-    return Math.max(this.#heldUntil, this.#besideOthers(weight, now), this.#confirmedAt(weight, now));
+    return Math.max(this.#heldUntil, this.#besideOthers(weight, this.#weightInFlight, now), this.#confirmedAt(weight, now));
   }
 
   soonestAt(weight = 1): number {
@@ -236,14 +239,17 @@ export class RollingBudget implements RateBudget {
       throw new RangeError(`rateBudget: a weight of ${weight} exceeds the limit of ${this.limit}`);
   }
 
-  /** Returns the monotonic ms at which `weight` fits into the limit, next to our own use and the expected use by others. */
-  #besideOthers(weight: number, now: number): number {
-    const room = this.limit - this.#weightInFlight - weight;
+  /**
+   * Returns the monotonic ms at which `weight` fits into the limit, next to our own use, `inFlight` of it in flight, and the expected use
+   * by others.
+   */
+  #besideOthers(weight: number, inFlight: number, now: number): number {
+    const room = this.limit - inFlight - weight;
     let from = this.#log.freeAt(room, now);
     for (const { weight: others, resetAt, until, maybeOurs } of this.#others?.from(now) ?? []) {
       const beside = this.#unrefused.freeAt(room - others, now);
       // However much other clients use, one request may start in the service's next window, to find out what they use now.
-      const own = maybeOurs && this.#weightInFlight === 0 ? now : this.#unrefused.freeAt(-this.#weightInFlight, now);
+      const own = maybeOurs && inFlight === 0 ? now : this.#unrefused.freeAt(-inFlight, now);
       const alone = Math.max(resetAt, own);
       const at = Math.max(from, Math.min(beside, alone));
       if (at < until) return at;
@@ -266,6 +272,7 @@ export class RollingBudget implements RateBudget {
       weight,
       clock: this.#clock,
       leaseMs: this.#leaseMs?.() ?? Infinity,
+      begin: this.#begin,
       settle: this.#settle,
       correct: this.#correct,
     });
@@ -292,9 +299,9 @@ export class RollingBudget implements RateBudget {
       remaining,
       refused,
       weight: refused ? 0 : weight,
-      // Weight of our requests that the service may have counted in its window: those in flight, and those answered since about the
-      // window's start.
-      own: this.#weightInFlight + this.#unrefused.busyAt(resetAt - (now - sentAt) - 2 * HEADER_GRAIN_MS),
+      // Weight of our requests that the service may have counted in its window: those sent, and those answered since about the window's
+      // start.
+      own: this.#weightSent + this.#unrefused.busyAt(resetAt - (now - sentAt) - 2 * HEADER_GRAIN_MS),
       sentAt,
       answeredAt: now,
       resetAt: resetAt + HEADER_GRAIN_MS,
@@ -354,10 +361,18 @@ export class RollingBudget implements RateBudget {
     };
   }
 
+  /** Returns true if the slot's request may be sent, whatever was learned since the slot was taken. Other requests may not be sent yet. */
+  readonly #begin = ({ weight }: RollingSlot, now: number): boolean => {
+    if (this.#heldUntil > now || this.#besideOthers(weight, this.#weightSent, now) > now) return false;
+    this.#weightSent += weight;
+    return true;
+  };
+
   readonly #settle = (slot: RollingSlot, how: Ending, evidence?: BudgetEvidence): void => {
     if (!this.#inFlight.delete(slot)) return;
     const { weight, wasSent } = slot;
     this.#weightInFlight -= weight;
+    if (wasSent) this.#weightSent -= weight;
     if (how === 'unsent' || (how === 'aborted' && !wasSent)) return;
     const countedWithinMs = how === 'answered' ? 0 : this.#maxDelayMs;
     const now = this.#clock.monotonicMs();
@@ -395,6 +410,7 @@ interface RollingSlotOptions {
   readonly weight: number;
   readonly clock: Clock;
   readonly leaseMs: number;
+  readonly begin: (slot: RollingSlot, now: number) => boolean;
   readonly settle: (slot: RollingSlot, how: Ending, evidence?: BudgetEvidence) => void;
   readonly correct: (slot: RollingSlot, weight: number) => void;
 }
@@ -426,10 +442,11 @@ class RollingSlot implements Slot {
   }
 
   sent(): boolean {
-    const { clock } = this.#options;
+    const { clock, begin } = this.#options;
     const now = clock.monotonicMs();
     // The monotonic clock may stop while the machine sleeps, and the wall clock may be set back, so the larger difference decides.
     if (Math.max(now - this.takenAt, clock.epochMs() - this.#takenAtEpoch) > this.leaseMs) return false;
+    if (!this.wasSent && !begin(this, now)) return false;
     this.wasSent = true;
     this.sentAt = now;
     return true;
