@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { agedSnapshots } from './aged-snapshots.ts';
 import { dailyBudget, monthlyBudget } from './calendar-budget.ts';
 import { nextDayOfMonth, nextTimeOfDay } from './next-reset.ts';
 import { virtualClock } from '../testing/index.ts';
@@ -41,6 +42,132 @@ describe('dailyBudget', () => {
     const last = dailyBudget(options);
     last.restore(budget.snapshot());
     expect(last.freeAt()).toBe(28 * 3_600_000 + 5_000);
+  });
+
+  describe('with a clock that is set back', () => {
+    const HOUR = 3_600_000;
+    const GUARD = 5_000;
+    /** The clock shows 23:30, and it is 22:30. */
+    const fast = () => virtualClock({ epochMs: Date.UTC(2026, 0, 1, 23, 30) });
+
+    it('waits for the reset by the corrected clock', async () => {
+      const clock = fast();
+      const budget = dailyBudget({ limit: 2, clock });
+      const [first, second] = [budget.take(), budget.take()];
+      for (const slot of [first, second]) slot.sent();
+      first.answered();
+      second.aborted();
+      expect(budget.freeAt()).toBe(HOUR / 2 + GUARD);
+      clock.stepEpoch(-HOUR);
+      expect(budget.freeAt()).toBe(1.5 * HOUR + GUARD);
+      expect(budget.soonestAt()).toBe(1.5 * HOUR + GUARD);
+      await clock.advance(1.5 * HOUR + GUARD - 1);
+      expect(budget.used).toBe(2);
+      await clock.advance(1);
+      expect(budget.used).toBe(0);
+    });
+
+    it('counts what is answered and corrected later by the corrected clock, too', async () => {
+      const clock = fast();
+      const budget = dailyBudget({ limit: 10, clock });
+      const [early, late] = [budget.take(4), budget.take(6)];
+      for (const slot of [early, late]) slot.sent();
+      early.answered();
+      clock.stepEpoch(-HOUR);
+      late.answered();
+      early.corrected(1);
+      expect(budget.used).toBe(7);
+      await clock.advance(1.5 * HOUR + GUARD - 1);
+      expect(budget.used).toBe(7);
+      expect(budget.freeAt(3)).toBe(clock.monotonicMs());
+      await clock.advance(1);
+      expect(budget.used).toBe(0);
+    });
+
+    it('waits again if the clock had passed the reset already', async () => {
+      const clock = fast();
+      const budget = dailyBudget({ limit: 1, clock });
+      const slot = budget.take();
+      slot.sent();
+      slot.answered();
+      await clock.advance(0.75 * HOUR);
+      expect(budget.used).toBe(0);
+      clock.stepEpoch(-HOUR);
+      expect(budget.freeAt()).toBe(1.5 * HOUR + GUARD);
+    });
+
+    it.each([0, 0.25 * HOUR])('waits for that reset after a restart as well: %d ms old', async (ageMs) => {
+      const clock = fast();
+      const budget = dailyBudget({ limit: 1, clock });
+      const slot = budget.take();
+      slot.sent();
+      slot.answered();
+      const left = agedSnapshots([budget.snapshot()], ageMs);
+      clock.stepEpoch(-HOUR);
+      await clock.advance(ageMs);
+      const next = dailyBudget({ limit: 1, clock });
+      next.restore(left[0] ?? budget.snapshot());
+      expect(next.freeAt()).toBe(1.5 * HOUR + GUARD);
+    });
+
+    it('leaves a slot of the next day to a process that takes over before the reset', () => {
+      const clock = virtualClock({ epochMs: Date.UTC(2026, 0, 1, 23, 59, 58) });
+      const budget = dailyBudget({ limit: 1, clock });
+      const slot = budget.take();
+      slot.sent();
+      slot.aborted();
+      const next = dailyBudget({ limit: 1, clock });
+      next.restore(budget.snapshot());
+      expect(next.freeAt()).toBe(2_000 + 24 * HOUR + GUARD);
+    });
+
+    it('never lets more start in a day of the service than the limit, from the correction on', async () => {
+      const minutes = fc.integer({ min: 1, max: 1_439 });
+      await fc.assert(
+        fc.asyncProperty(minutes, minutes, minutes, fc.boolean(), async (from, fastBy, correctedAfter, isRestarted) => {
+          const trueStart = Date.UTC(2026, 0, 1) + from * 60_000;
+          const clock = virtualClock({ epochMs: trueStart + fastBy * 60_000 });
+          const options = { limit: 2, clock };
+          let budget = dailyBudget(options);
+          const byDay = new Map<number, number>();
+          const use = (): void => {
+            while (budget.freeAt() <= clock.monotonicMs()) {
+              const slot = budget.take();
+              slot.sent();
+              slot.answered();
+              const day = Math.floor((trueStart + clock.monotonicMs()) / (24 * HOUR));
+              byDay.set(day, (byDay.get(day) ?? 0) + 1);
+            }
+          };
+          use();
+          await clock.advance(correctedAfter * 60_000);
+          const before = budget.snapshot();
+          clock.stepEpoch(-fastBy * 60_000);
+          if (isRestarted) {
+            budget = dailyBudget(options);
+            budget.restore(before);
+          }
+          for (let i = 0; i < 72; i += 1) {
+            use();
+            await clock.advance(HOUR);
+          }
+          expect(Math.max(...byDay.values())).toBe(2);
+        }),
+        { numRuns: 200 },
+      );
+    });
+
+    it('frees nothing early if it is set forward, and forgets nothing if it then is set back', () => {
+      const clock = virtualClock({ epochMs: Date.UTC(2026, 0, 1, 12) });
+      const budget = dailyBudget({ limit: 1, clock });
+      const slot = budget.take();
+      slot.sent();
+      slot.answered();
+      clock.stepEpoch(6 * HOUR);
+      expect(budget.freeAt()).toBe(12 * HOUR + GUARD);
+      clock.stepEpoch(-6 * HOUR);
+      expect(budget.freeAt()).toBeGreaterThanOrEqual(12 * HOUR + GUARD);
+    });
   });
 
   it('refuses what can not be', () => {

@@ -64,6 +64,7 @@ function calendarBudget({ name, windowMs, resets, nextReset }: Calendar, options
     guardMs,
     resets,
     endGrainMs: guardMs,
+    setBackMs: setBackOf(clock),
     clock,
     busyForMs: (countedWithinMs) => {
       const now = clock.epochMs();
@@ -72,4 +73,21 @@ function calendarBudget({ name, windowMs, resets, nextReset }: Calendar, options
     maxDelayMs,
     leaseMs,
   });
+}
+
+/** Smaller differences between the clocks are their jitter, in ms. */
+const JITTER_MS = 1_000;
+
+/** Returns a function that returns how far the wall clock was set back since the call of `setBackOf`, in ms, all steps together. */
+function setBackOf(clock: Clock): () => number {
+  const ahead = (): number => clock.epochMs() - clock.monotonicMs();
+  let seen = ahead();
+  let setBackMs = 0;
+  return () => {
+    const now = ahead();
+    if (Math.abs(now - seen) < JITTER_MS) return setBackMs;
+    setBackMs += Math.max(0, seen - now);
+    seen = now;
+    return setBackMs;
+  };
 }

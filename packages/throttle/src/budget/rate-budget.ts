@@ -166,6 +166,8 @@ export interface RollingBudgetOptions extends RateBudgetOptions {
    * is corrected in between. Default 0.
    */
   readonly endGrainMs?: number;
+  /** Returns how far the wall clock was set back, in ms. Resets are that much later than they seemed before. Default: 0, always. */
+  readonly setBackMs?: () => number;
 }
 
 /** A class instead of closures, so that many thousands of budgets share most of their methods. */
@@ -177,6 +179,7 @@ export class RollingBudget implements RateBudget {
   readonly #busyForMs: (countedWithinMs: number) => number;
   readonly #resets: string | null;
   readonly #endGrainMs: number;
+  readonly #setBackMs: () => number;
   readonly #clock: Clock;
   readonly #log: SlidingWindowLog;
   /** The log without refused requests. Services that report the remaining requests are assumed not to count refused ones. */
@@ -198,7 +201,12 @@ export class RollingBudget implements RateBudget {
 
   constructor(options: RollingBudgetOptions) {
     const { limit, windowMs, guardMs = windowMs * DRIFT + 5, maxDelayMs = 5_000, leaseMs, clock = systemClock() } = options;
-    const { busyForMs = (countedWithinMs) => countedWithinMs + windowMs + guardMs, resets = null, endGrainMs = 0 } = options;
+    const {
+      busyForMs = (countedWithinMs) => countedWithinMs + windowMs + guardMs,
+      resets = null,
+      endGrainMs = 0,
+      setBackMs = () => 0,
+    } = options;
     this.limit = limit;
     this.windowMs = windowMs;
     this.#maxDelayMs = maxDelayMs;
@@ -206,10 +214,11 @@ export class RollingBudget implements RateBudget {
     this.#busyForMs = busyForMs;
     this.#resets = resets;
     this.#endGrainMs = endGrainMs;
+    this.#setBackMs = setBackMs;
     this.#clock = clock;
     this.#forgottenUntil = clock.monotonicMs() + windowMs;
     // The slots of a calendar's window have almost the same end.
-    const log = { limit, windowMs, ...(endGrainMs > 0 && { grainMs: endGrainMs }) };
+    const log = { limit, windowMs, setBackMs: options.setBackMs, ...(endGrainMs > 0 && { grainMs: endGrainMs }) };
     this.#log = new SlidingWindowLog(log);
     this.#unrefused = new SlidingWindowLog(log);
     this.#written = this.#log;
@@ -351,7 +360,12 @@ export class RollingBudget implements RateBudget {
    * at the latest. `mostMs`: maximum of that time.
    */
   #fromRuleOf({ windowMs, resets, ageMs = 0 }: BudgetSnapshot): { readonly leftMs: (ms: number) => number; readonly mostMs: number } {
-    if (windowMs === this.windowMs && (resets === undefined || resets === this.#resets)) return { leftMs: (ms) => ms, mostMs: Infinity };
+    if (windowMs === this.windowMs && (resets === undefined || resets === this.#resets)) {
+      const rolling = (ms: number): number => ms;
+      // The clock may have been set back since, or be another machine's: what is busy is so until the next reset by this one at least.
+      const calendar = (ms: number): number => Math.max(ms, this.#busyForMs(Math.min(0, ms - this.#endGrainMs - RESET_GRAIN_MS)));
+      return { leftMs: this.#resets === null ? rolling : calendar, mostMs: Infinity };
+    }
     const mostDelayMs = this.#maxDelayMs + (this.#leaseMs?.() ?? 0);
     // A slot of a rolling window says when its request was counted. One of a calendar says only before which reset.
     const sinceCountedMs = resets === null ? windowMs : this.#resets === null ? 0 : RESET_GRAIN_MS;
@@ -378,6 +392,7 @@ export class RollingBudget implements RateBudget {
     const now = this.#clock.monotonicMs();
     const isEvidence = evidence !== undefined && this.#isPossible(evidence);
     slot.until = now + this.#busyForMs(countedWithinMs);
+    slot.setBackMs = this.#setBackMs();
     slot.wasRefused = isEvidence && evidence.refused === true;
     this.#count(slot, weight);
     if (isEvidence) slot.shown = this.#observe(evidence, slot, now);
@@ -393,6 +408,8 @@ export class RollingBudget implements RateBudget {
   readonly #correct = (slot: RollingSlot, weight: number): void => {
     if (!Number.isSafeInteger(weight) || weight < 0) throw new RangeError(`rateBudget: a cost must be a whole number, got ${weight}`);
     const more = weight - slot.charged;
+    slot.until += this.#setBackMs() - slot.setBackMs;
+    slot.setBackMs = this.#setBackMs();
     if (slot.until <= this.#clock.monotonicMs()) return;
     slot.charged = weight;
     this.#count(slot, more);
@@ -425,6 +442,8 @@ class RollingSlot implements Slot {
   charged: number;
   /** Monotonic ms until which the budget counts this slot; `-Infinity` until the request is answered or aborted. */
   until = -Infinity;
+  /** How far the wall clock had been set back when `until` was calculated, in ms. */
+  setBackMs = 0;
   /** True if the response refused the request and reported the remaining requests. */
   wasRefused = false;
   shown: Sighting | undefined;

@@ -130,3 +130,19 @@ describe('SlidingWindowLog', () => {
     }
   });
 });
+
+it('moves every end by what its clock was set back, in a copy as well', () => {
+  let setBackMs = 0;
+  const log = new SlidingWindowLog({ limit: 10, windowMs: 100, setBackMs: () => setBackMs });
+  log.add(40, 1);
+  setBackMs = 30;
+  log.add(60, 2);
+  for (const one of [log, log.copy()]) {
+    expect([one.busyAt(60), one.busyAt(61), one.busyAt(70), one.busyAt(71)]).toEqual([3, 1, 1, 0]);
+    expect(one.left(50, 9)).toEqual([
+      [10, 2],
+      [20, 1],
+    ]);
+    expect([one.busy(59), one.busy(60), one.freeAt(0, 60), one.busy(70), one.freedAt(70)]).toEqual([3, 1, 70, 0, 70]);
+  }
+});
