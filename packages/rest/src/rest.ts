@@ -36,6 +36,7 @@ import { type Cursor, firstCursor } from './cursor.ts';
 import { evidenceOf } from './evidence.ts';
 import { exactNumber, kindOf, scalarOf } from './json-value.ts';
 import { type RestOptions, type Stream, fieldNames, isEach, keyPaths, neededFields, restOptions, wholeStreams } from './language.ts';
+import { recordSchema } from './record-schema.ts';
 import { type Fields, type RestQuery, httpRequest, valuesOf, withFields } from './request.ts';
 import { timeOf } from './time.ts';
 import { type TriedStream, triedStream } from './try.ts';
@@ -83,7 +84,11 @@ function pipelineOf(name: string, section: RestOptions) {
   );
   const hasPages = Object.values(streams).some(({ pages }) => pages !== undefined);
   const topics: TopicMap = Object.fromEntries([
-    ...Object.keys(streams).map((of) => [topicOf(of), topic({ value: z.unknown() })] as const),
+    ...Array.from(
+      Map.groupBy(Object.entries(streams), ([of]) => topicOf(of)),
+      // The schema only describes the values: `flawOf` checks records, in which long numbers are objects.
+      ([to, some]) => [to, topic({ value: z.unknown().meta(recordSchema(some)) })] as const,
+    ),
     ...(hasPages ? [['walks', topic({ value: walkRecord })] as const] : []),
   ]);
   const evidence = evidenceOf(section);

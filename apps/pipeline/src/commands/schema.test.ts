@@ -39,3 +39,30 @@ test('by its name on the log, even without secrets', async () => {
     /^schema: there is no topic "books\.state"\. There are: .*prod\.books\.records/,
   );
 });
+
+test('of a stream: its schema, or what its section says about the records', async () => {
+  const streams = `
+    items: { get: "/{of}/items", for: { of: [a] }, records: "$.items[*]", key: $.id, add: { of: "{of}" }, schema: ./item.json }
+    parts: { get: /parts, records: "$.parts[*]", key: [$.owner.id, $.id], since: { from: $.changed } }`;
+  const yaml = `shop:\n  use: rest\n  baseUrl: http://127.0.0.1:9\n  credentials: [{ name: a }]\n  limit: { requests: 5, window: 1s }\n  streams:${streams}\n`;
+  const item = '{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]}';
+  const files = { 'headgate.yaml': yaml, 'item.json': item };
+  expect(await schemaIn(files, 'shop.items')).toMatchObject({
+    title: 'shop.items',
+    type: 'object',
+    properties: { id: { type: 'string' }, of: { description: 'Added by Headgate.' } },
+    required: ['id'],
+  });
+  expect(await schemaIn(files, 'shop.parts')).toEqual({
+    title: 'shop.parts',
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    description:
+      'Record of GET /parts, at $.parts[*], as the service sends it. To describe its other members, name a JSON Schema: schema: ./parts.schema.json',
+    properties: {
+      owner: { description: 'Contains the key: $.owner.id.' },
+      id: { description: 'Contains the key: $.id.' },
+      changed: { description: 'Contains the time of the change: $.changed.' },
+    },
+  });
+});
