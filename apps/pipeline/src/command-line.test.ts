@@ -16,7 +16,7 @@ describe('no output contains control sequences from outside, or is endless', () 
   it.each([
     ['a command', ['%']],
     ['an option', ['run', '--%']],
-    ['a format', ['export', 'followers.ids', '--format', '%']],
+    ['a format', ['read', 'followers.ids', '--format', '%']],
     ['the value of an option', ['read', 'headgate.state', '--from', '%']],
     ['a choice', ['enqueue', '%']],
     ['a configuration', ['check', '--config', '%']],
@@ -43,7 +43,7 @@ describe('no output contains control sequences from outside, or is endless', () 
 
   it('a word that is not a valid choice is refused, with all choices', async () => {
     for (const [args, choices] of [
-      [['export', 'followers.ids', '--format', 'xls'], 'ndjson, csv, parquet'],
+      [['read', 'followers.ids', '--format', 'xls'], 'ndjson, csv, parquet'],
       [['sandbox', '--window', 'fixed'], 'first-request, wall-clock, rolling'],
     ] as const) {
       const { code, stderr } = await headgate(args);
@@ -58,6 +58,16 @@ describe('no output contains control sequences from outside, or is endless', () 
       expect([code, stderr]).toEqual([2, expect.stringMatching(`option '--sandbox' cannot be used with option '${option[0]}`)]);
     },
   );
+
+  it.each(['--follow', '--values'])('a table is refused with %s', async (option) => {
+    for (const table of [
+      ['--format', 'csv'],
+      ['--out', 'a.csv'],
+    ]) {
+      const { code, stderr } = await headgate(['read', 'books.records', option, ...table]);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(`option '${table[0]} .*' cannot be used with option '${option}'`)]);
+    }
+  });
 
   it('a line of stdin', async () => {
     for (const value of [HOSTILE, 'a'.repeat(1_000_000), 'FOLLOWERS_BEARER_TOKEN=s3cr3t']) {
@@ -162,7 +172,7 @@ it('a maximum of no requests is a usage error', async () => {
 it('the help of each command has the options of all, and two examples', async () => {
   const { stdout } = await headgate(['--help']);
   const names = [...stdout.matchAll(/^ {2}([a-z]+) (?=.* {2,}\S|\[)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help');
-  expect(names).toContain('export');
+  expect(names).toContain('read');
   for (const name of names) {
     const help = await headgate([name, '--help']);
     expect(help.stdout, name).toMatch(/^Global Options:\n(?: .*\n)* {2}--json/mu);

@@ -4,7 +4,6 @@ import type { CheckOptions } from './commands/check.ts';
 import type { Shell } from './commands/completion.ts';
 import type { CloseOptions, DeadLetterFilter } from './commands/dead-letters.ts';
 import type { CommandContext } from './commands/command-context.ts';
-import type { ExportOptions } from './commands/export.ts';
 import type { ReadOptions } from './commands/read.ts';
 import type { SandboxCommandOptions } from './commands/sandbox.ts';
 import { UsageError } from './commands/usage-error.ts';
@@ -71,9 +70,8 @@ const EXAMPLES = {
   try: [' github.repos', ' github.issues --for owner=nodejs --for repo=undici'],
   enqueue: [' followers @alpha id:12', ' books - < isbns.txt'],
   cancel: [' followers @alpha', ' books 9780792712305'],
-  read: [' followers.ids --key @alpha --since 24h --json', ' followers.ids --tail 10 --follow'],
+  read: [' followers.ids --key @alpha --since 24h --json', ' followers.ids --out ids.parquet'],
   backup: [' copy.db', ' backups/monday.db --config jobs/books.yaml'],
-  export: [' followers.ids --out ids.parquet', ' followers.crawls --format csv'],
   'dead-letters': [' followers', ' followers --json --code HEADGATE_USER_NOT_FOUND'],
   replay: [' followers --dry-run', ' followers --key @alpha'],
   dismiss: [' followers --code HEADGATE_USER_NOT_FOUND', ' books --key 9780792712305'],
@@ -237,13 +235,21 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       exit(await cancel({ of, key }, context()));
     });
 
-  recordOptions(
-    command('read', 'Write committed records of a topic to stdout')
-      .argument('<topic>', 'Topic, such as followers.ids')
-      .option('--follow', 'Wait for new records after the last one'),
-  )
+  command('read', 'Write committed records of a topic: as lines, or as a table in NDJSON, CSV or Parquet')
+    .argument('<topic>', 'Topic, such as followers.ids')
+    .option('--follow', 'Wait for new records after the last one')
+    .option('--from <offset>', 'First offset to read', wholeNumber)
+    .option('--since <when>', 'Only records since a time: 15m, 24h, or 2026-11-22T10:00Z')
+    .option('--key <key>', 'Only records with this key, such as @alpha')
+    .option('--tail <n>', 'Only the last N records', wholeNumber)
     .option('--max <n>', 'Maximum records to write', wholeNumber)
     .option('--values', 'Write only the values, as JSON lines')
+    .addOption(
+      new Option('--format <format>', 'Write a table (default: the format of the extension of --out, or ndjson)')
+        .choices(['ndjson', 'csv', 'parquet'] satisfies ReadOptions['format'][])
+        .conflicts(['follow', 'values']),
+    )
+    .addOption(new Option('--out <file>', 'Write a table to this file, atomically (default: to stdout)').conflicts(['follow', 'values']))
     .action(async (topic: string, options: Omit<ReadOptions, 'topic'>) => {
       const { read } = await import('./commands/read.ts');
       exit(await read({ ...options, topic }, context()));
@@ -255,22 +261,6 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       const { backup } = await import('./commands/backup.ts');
       exit(await backup(file, context()));
     });
-
-  recordOptions(
-    command('export', 'Export the records of a topic as NDJSON, CSV or Parquet')
-      .argument('<topic>', 'Topic, such as followers.ids')
-      .addOption(
-        new Option('--format <format>', 'Format (default: from the extension of --out, or ndjson)').choices([
-          'ndjson',
-          'csv',
-          'parquet',
-        ] satisfies ExportOptions['format'][]),
-      )
-      .option('--out <file>', 'Output file, written atomically (default: stdout)'),
-  ).action(async (topic: string, options: Omit<ExportOptions, 'topic'>) => {
-    const { exportTopic } = await import('./commands/export.ts');
-    exit(await exportTopic({ ...options, topic }, context()));
-  });
 
   deadLetterOptions(command('dead-letters', 'List open dead letters, grouped by error code')).action(
     async (of: string, options: Omit<DeadLetterFilter, 'of'>) => {
@@ -313,14 +303,6 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     });
 
   return program;
-}
-
-function recordOptions(command: Command): Command {
-  return command
-    .option('--from <offset>', 'First offset to read', wholeNumber)
-    .option('--since <when>', 'Only records since a time: 15m, 24h, or 2026-11-22T10:00Z')
-    .option('--key <key>', 'Only records with this key, such as @alpha')
-    .option('--tail <n>', 'Only the last N records', wholeNumber);
 }
 
 function deadLetterOptions(command: Command): Command {

@@ -47,16 +47,16 @@ it.skipIf(!isThere('bash'))('bash completes commands, their options and the word
   expect(await offered('read followers.ids --ta')).toEqual(['--tail']);
   expect(await offered('completion ')).toEqual(['bash', 'zsh', 'fish']);
   expect(await offered('help pl')).toEqual(['plan']);
-  expect(await offered('export followers.ids --format ')).toEqual(['ndjson', 'csv', 'parquet']);
+  expect(await offered('read followers.ids --format ')).toEqual(['ndjson', 'csv', 'parquet']);
   expect(await offered('sandbox --window w')).toEqual(['wall-clock']);
   expect(await offered('sandbox --port 0 --window ro')).toEqual(['rolling']);
   expect(await offered('read followers.c')).toEqual(['followers.changes', 'followers.crawls']);
   expect(await offered('enqueue ')).toEqual(['followers', 'books']);
   expect(await offered('run --only b')).toEqual(['books']);
   // If the script offers no words, bash offers files: for values, for arguments, and after an unknown command.
-  expect(
-    await Promise.all(['--config r', 'export followers.ids --out r', 'backup r', 'completion bash b', 'nosuch r'].map(offered)),
-  ).toEqual(Array.from({ length: 5 }, () => []));
+  expect(await Promise.all(['--config r', 'read followers.ids --out r', 'backup r', 'completion bash b', 'nosuch r'].map(offered))).toEqual(
+    Array.from({ length: 5 }, () => []),
+  );
 });
 
 /** Typed lines, each with the words that are offered. `a-file` is the only file in the folder. */
@@ -74,8 +74,8 @@ const TYPED: readonly (readonly [line: string, offered: readonly string[]])[] = 
   ['enqueue read --ta', []],
   ['completion ', ['bash', 'fish', 'zsh']],
   ['completion bash ', ['a-file']],
-  ['export followers.ids --format ', ['csv', 'ndjson', 'parquet']],
-  ['export followers.ids --out x --format c', ['csv']],
+  ['read followers.ids --format ', ['csv', 'ndjson', 'parquet']],
+  ['read followers.ids --out x --format c', ['csv']],
   ['sandbox --window w', ['wall-clock']],
   ['read followers.c', ['followers.changes', 'followers.crawls']],
   ['read --max 1 books.m', ['books.missing']],
@@ -83,7 +83,7 @@ const TYPED: readonly (readonly [line: string, offered: readonly string[]])[] = 
   ['run --only b', ['books']],
   ['help pl', ['plan']],
   ['--config a', ['a-file']],
-  ['export followers.ids --out a', ['a-file']],
+  ['read followers.ids --out a', ['a-file']],
   ['backup a', ['a-file']],
   ['nosuch a', ['a-file']],
 ];

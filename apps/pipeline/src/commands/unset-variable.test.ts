@@ -8,7 +8,6 @@ import { cancel } from './cancel.ts';
 import type { CommandContext } from './command-context.ts';
 import { deadLetters, dismiss, replay } from './dead-letters.ts';
 import { enqueue } from './enqueue.ts';
-import { exportTopic } from './export.ts';
 import { read } from './read.ts';
 import { schemaOfTopic } from './schema.ts';
 
@@ -61,9 +60,12 @@ describe('a variable that is not set in a section with use: rest, whose streams 
     ['schema of its jobs', async (context) => await schemaOfTopic('api.requests', context)],
     ['schema of its records', async (context) => await schemaOfTopic('issues', context)],
     ['read of a topic that is not in the log', async (context) => await read({ topic: 'api.walks' }, context)],
-    ['export of its jobs', async (context) => await exportTopic({ topic: 'api.requests' }, context)],
-    ['export of its records', async (context) => await exportTopic({ topic: 'issues' }, context)],
-    ['export of its records by their default name', async (context) => await exportTopic({ topic: 'api.issues' }, context)],
+    ['read --format of its jobs', async (context) => await read({ topic: 'api.requests', format: 'ndjson' }, context)],
+    ['read --format of its records', async (context) => await read({ topic: 'issues', format: 'ndjson' }, context)],
+    [
+      'read --format of its records by their default name',
+      async (context) => await read({ topic: 'api.issues', format: 'ndjson' }, context),
+    ],
   ])('ends %s with the problem of the section alone', async (_, command) => {
     const { context, keys } = await place();
     await expect(command(context)).rejects.toMatchObject({
@@ -85,7 +87,7 @@ describe('a variable that is not set in a section with use: rest, whose streams 
   it('leaves its dead letters and the topics in the log readable, and suggests other names', async () => {
     const { context } = await place();
     expect(await deadLetters({ of: 'api' }, context)).toBe(0);
-    expect(await exportTopic({ topic: 'api.dead-letters' }, context)).toBe(0);
+    expect(await read({ topic: 'api.dead-letters', format: 'ndjson' }, context)).toBe(0);
     for (const topic of ['api.requests', 'issues', 'api.issues']) expect(await read({ topic }, context)).toBe(0);
     await expect(read({ topic: 'followers.idz' }, context)).rejects.toThrow('Did you mean followers.ids?');
   });

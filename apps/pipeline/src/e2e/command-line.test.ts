@@ -189,12 +189,12 @@ describe('headgate', () => {
     }
   });
 
-  it('exports to a pipe of the shell', async () => {
+  it('writes a table to a pipe of the shell', async () => {
     await using place = await workplace('books: { baseUrl: https://books.example.com, key: "${KEY}" }\n', { processes: true });
-    const { code, stderr } = await place.shell(`${place.commandLine} export books.records --format csv --out /dev/stdout | tee piped.csv`);
+    const { code, stderr } = await place.shell(`${place.commandLine} read books.records --format csv --out /dev/stdout | tee piped.csv`);
     expect([code, stderr]).toEqual([0, '0 records of books.records in /dev/stdout\n']);
     expect(await readFile(join(place.folder, 'piped.csv'), 'utf8')).toBe(
-      'record_partition,record_offset,record_time,record_key,isbn,record,record_value\n',
+      'record_partition,record_offset,record_time,record_key,isbn,record,record_other\n',
     );
   });
 

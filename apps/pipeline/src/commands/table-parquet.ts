@@ -1,13 +1,13 @@
 import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import type { Cell, ExportColumn, RowWriter } from './export-columns.ts';
+import type { Cell, TableColumn, RowWriter } from './table-columns.ts';
 import type { Sink } from './paced-output.ts';
 
 /** A row group is written when it has this many rows or about this many bytes. Until then, it stays in memory. */
 const GROUP = { rows: 50_000, bytes: 8 * 2 ** 20 };
 
 /** Writes Parquet, compressed with Snappy. */
-export function parquet(columns: readonly ExportColumn[], sink: Sink, most: typeof GROUP = GROUP): RowWriter {
+export function parquet(columns: readonly TableColumn[], sink: Sink, most: typeof GROUP = GROUP): RowWriter {
   const bytes = new ByteWriter(most.bytes);
   const drain = async (): Promise<void> => {
     const chunk = bytes.getBytes().slice();
@@ -50,7 +50,7 @@ export function parquet(columns: readonly ExportColumn[], sink: Sink, most: type
   };
 }
 
-function schemaOf({ name, type }: ExportColumn): SchemaElement[] {
+function schemaOf({ name, type }: TableColumn): SchemaElement[] {
   const text = { type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'OPTIONAL' } as const;
   switch (type) {
     case 'text':
@@ -80,7 +80,7 @@ function schemaOf({ name, type }: ExportColumn): SchemaElement[] {
   }
 }
 
-function parquetCell(cell: Cell, type: ExportColumn['type'] | undefined): unknown {
+function parquetCell(cell: Cell, type: TableColumn['type'] | undefined): unknown {
   if (cell === null) return undefined;
   if (type === 'time') return new Date(Number(cell));
   return type === 'whole' ? BigInt(Number(cell)) : cell;
