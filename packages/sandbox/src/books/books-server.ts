@@ -80,7 +80,7 @@ export async function startBooks(options: BooksSandboxOptions = {}): Promise<Boo
       random,
     }),
     faults,
-    refusedFaults: ['cursor-loop'],
+    refusedFaults: ['cursor-loop', 'no-cursor'],
     latency: createLatency(latencyMs, random),
     now,
   });

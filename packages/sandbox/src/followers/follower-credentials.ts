@@ -5,10 +5,13 @@ import type { SignedRequest } from './oauth-verify.ts';
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /** A client's credential at the followers service. Each credential has its own window. */
-export type FollowersCredential =
-  | { readonly name: string; readonly bearer: string }
+export type FollowersCredential = {
+  readonly name: string;
+  /** Refuses each request of the credential with this error, such as 453: its plan doesn't include the operation. Default: none. */
+  readonly refusedWith?: keyof typeof refusals;
+} & (
+  | { readonly bearer: string }
   | {
-      readonly name: string;
       readonly oauth1: {
         readonly consumerKey: string;
         readonly consumerSecret: string;
@@ -16,7 +19,21 @@ export type FollowersCredential =
         readonly token?: string;
         readonly tokenSecret?: string;
       };
-    };
+    }
+);
+
+/** The errors about a credential: status and message, by their codes. */
+const refusals = {
+  32: [401, 'Could not authenticate you.'],
+  64: [403, 'Your account is suspended and is not permitted to access this feature.'],
+  89: [401, 'Invalid or expired token.'],
+  99: [403, 'Unable to verify your credentials.'],
+  220: [403, 'Your credentials do not allow access to this resource.'],
+  261: [403, 'Application cannot perform write actions.'],
+  326: [403, 'To protect our users from spam, this account is temporarily locked.'],
+  416: [401, 'Invalid / suspended application.'],
+  453: [403, 'You currently have access to a subset of endpoints only.'],
+} as const;
 
 type Authentication =
   | { readonly name: string }
@@ -47,6 +64,14 @@ export function createAuthentication({ credentials, anyBearer }: AuthenticationO
   const strangers = namesByOrder('oauth', names);
 
   return (request, serverNowMs) => {
+    const found = recognized(request, serverNowMs);
+    const code = credentials?.find(({ name }) => name === found.name)?.refusedWith;
+    if ('errorCode' in found || code === undefined) return found;
+    const [status, message] = refusals[code];
+    return { status, errorCode: code, message, name: found.name };
+  };
+
+  function recognized(request: Parameters<Authenticate>[0], serverNowMs: number): Authentication {
     const authorization = request.authorization ?? '';
     const [, bearer] = /^Bearer\s+(\S+)\s*$/iu.exec(authorization) ?? [];
     if (bearer !== undefined) {
@@ -80,7 +105,7 @@ export function createAuthentication({ credentials, anyBearer }: AuthenticationO
       return { status: 401, errorCode: 32, message: 'Could not authenticate you: the nonce is missing or was used before.', name };
     }
     return { name };
-  };
+  }
 }
 
 function nameOfBearer(credentials: readonly FollowersCredential[], bearer: string): string | undefined {

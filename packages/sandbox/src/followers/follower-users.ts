@@ -11,8 +11,8 @@ export interface FollowersUser {
   readonly id?: string;
   /** Number of followers, generated on demand, or their IDs, newest first. Default 0. */
   readonly followers?: number | readonly string[];
-  /** Responds with the 401 of a protected account. Default false. */
-  readonly protected?: boolean;
+  /** Responds with the 401 of a protected account: to all credentials, or to all but the named ones. Default false. */
+  readonly protected?: boolean | readonly string[];
   /** Responds with this error instead of a list: 17 no user matches, 34 no such page, 50 not found, 63 suspended. Default: none. */
   readonly error?: 17 | 34 | 50 | 63;
   /**

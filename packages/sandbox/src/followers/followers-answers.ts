@@ -1,3 +1,5 @@
+import { STATUS_CODES } from 'node:http';
+
 import type { Answer } from '../http/answer.ts';
 import { jsonAnswer } from '../http/answer.ts';
 import type { CursorCodec, CursorPlace } from './follower-cursor.ts';
@@ -17,6 +19,21 @@ export function limitAnswer(headers: Readonly<Record<string, string>>): Answer {
 /** Creates the refusal for a protected account. Its format differs from that of all other errors, and its slashes are escaped. */
 export function protectedAnswer(): Answer {
   return jsonAnswer(401, `{"request":"${followersPath.replaceAll('/', String.raw`\/`)}","error":"Not authorized."}`);
+}
+
+/** The format of errors, except for the 429: see `FollowersSandboxOptions.errorFormat`. */
+export type ErrorFormat = 'errors' | 'problem' | 'text' | 'empty';
+
+/** Returns an error in another format, which has no code. Any other answer stays the same. */
+export function inFormat(answer: Answer, format: ErrorFormat): Answer {
+  const { status, headers } = answer;
+  if (status < 400 || status === 429 || format === 'errors') return answer;
+  const title = STATUS_CODES[status] ?? '';
+  if (format === 'problem') {
+    const problem = JSON.stringify({ title, detail: title, type: 'about:blank', status });
+    return { status, headers: { ...headers, 'content-type': 'application/problem+json' }, body: problem };
+  }
+  return { status, headers: { ...headers, 'content-type': 'text/plain' }, body: format === 'text' ? `${status} ${title}` : '' };
 }
 
 export interface PageSpelling {
@@ -49,4 +66,9 @@ export function pageOf(
 /** Returns the page with another next cursor, in both of its fields. */
 export function withNextCursor(answer: Answer, cursor: string): Answer {
   return { ...answer, body: answer.body.replaceAll(/("next_cursor(?:_str)?"\s*:\s*"?)-?\d+/gu, (_, field: string) => field + cursor) };
+}
+
+/** Returns the page without its next cursor, in both of its fields. */
+export function withoutNextCursor(answer: Answer): Answer {
+  return { ...answer, body: answer.body.replaceAll(/"next_cursor(?:_str)?"\s*:\s*"?-?\d+"?/gu, (field) => `${field.split(':')[0]}:null`) };
 }

@@ -206,6 +206,43 @@ test.each([
   expect(got.headers.get('x-rate-limit-remaining')).toBe('14');
 });
 
+test.each([
+  ['errors', 'application/json;charset=utf-8', '{"errors":[{"code":34,"message":"Sorry, that page does not exist."}]}'],
+  ['problem', 'application/problem+json', '{"title":"Not Found","detail":"Not Found","type":"about:blank","status":404}'],
+  ['text', 'text/plain', '404 Not Found'],
+  ['empty', 'text/plain', ''],
+] as const)('errors have the format %s, and refusals for the limit keep theirs', async (errorFormat, type, body) => {
+  await start({ errorFormat, window: { limit: 2 } });
+  const got = await get('?screen_name=nobody');
+  expect([got.status, got.headers.get('content-type'), got.text]).toEqual([404, type, body]);
+  expect((await get('?screen_name=alpha')).text).toContain('"ids"');
+  expect((await get('?screen_name=alpha')).text).toBe('{"errors":[{"message":"Rate limit exceeded","code":88}]}');
+});
+
+test('a credential with refusedWith gets that error, and only the named credentials see a protected account', async () => {
+  await start({
+    users: { carol: { followers: ['7'], protected: ['friend'] } },
+    credentials: [
+      { name: 'bad', bearer: 'bad', refusedWith: 453 },
+      { name: 'friend', bearer: 'friend' },
+      { name: 'other', bearer: 'other' },
+    ],
+  });
+  const asked = async (token: string): Promise<string> => {
+    const { status, text } = await get('?screen_name=carol', { authorization: `Bearer ${token}` });
+    return `${status} ${text.slice(0, 24)}`;
+  };
+  expect(await asked('bad')).toBe('403 {"errors":[{"code":453,"');
+  expect(await asked('friend')).toBe('200 {"ids":[7],"next_cursor"');
+  expect(await asked('other')).toBe('401 {"request":"\\/1.1\\/follo');
+});
+
+test('the fault no-cursor sends null for the next cursor, in both of its fields', async () => {
+  await start({ users: { alpha: { followers: 3 } }, faults: [{ name: 'no-cursor', at: 1 }] });
+  expect((await get('?screen_name=alpha&count=2')).text).toMatch(/\],"next_cursor":null,"next_cursor_str":null,"previous_cursor":0,/);
+  expect((await get('?screen_name=alpha&count=2')).text).toMatch(/"next_cursor":[1-9]/);
+});
+
 const consumer = { consumerKey: 'ck', consumerSecret: 'c&s', token: 'tk', tokenSecret: 't s' };
 
 function signed(query: string, change: Record<string, string> = {}, secret = consumer.consumerSecret): Record<string, string> {

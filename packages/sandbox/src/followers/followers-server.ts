@@ -3,7 +3,7 @@ import { createAuthentication } from './follower-credentials.ts';
 import type { FollowersCredential } from './follower-credentials.ts';
 import { createUserDirectory } from './follower-users.ts';
 import type { FollowersUser } from './follower-users.ts';
-import { followersPath } from './followers-answers.ts';
+import { type ErrorFormat, followersPath } from './followers-answers.ts';
 import { createFollowersService } from './followers-service.ts';
 import { createLatency } from '../http/latency.ts';
 import type { Latency } from '../http/latency.ts';
@@ -38,6 +38,11 @@ export interface FollowersSandboxOptions {
   readonly idFormat?: 'asked' | 'strings' | 'numbers';
   /** Adds `next_cursor_str` and `previous_cursor_str` to pages. Default true. */
   readonly cursorStrings?: boolean;
+  /**
+   * Format of errors, except for the 429: `errors` with codes, as recorded; or without codes, `problem` (RFC 9457), `text` or `empty`, as
+   * later versions of the service and gateways send them. Default `errors`.
+   */
+  readonly errorFormat?: ErrorFormat;
   /** Recorded pages, served for an account that isn't in `users`; default none. */
   readonly replay?: readonly RecordedEntry[];
   /** Seed of IDs, cursors and latencies. Default 1. */
@@ -90,6 +95,7 @@ export async function startFollowers(options: FollowersSandboxOptions = {}): Pro
       window: { kind: 'first-request', limit: 15, windowMs: 900_000, ...window },
       idFormat: options.idFormat ?? 'asked',
       cursorStrings: options.cursorStrings ?? true,
+      errorFormat: options.errorFormat ?? 'errors',
     }),
     faults,
     latency: createLatency(latencyMs, seededRandom(seed)),

@@ -1,7 +1,17 @@
 import type { Answer } from '../http/answer.ts';
 import type { Authenticate } from './follower-credentials.ts';
 import type { UserDirectory } from './follower-users.ts';
-import { followersError, followersPath, limitAnswer, pageOf, protectedAnswer, withNextCursor } from './followers-answers.ts';
+import {
+  type ErrorFormat,
+  followersError,
+  followersPath,
+  inFormat,
+  limitAnswer,
+  pageOf,
+  protectedAnswer,
+  withNextCursor,
+  withoutNextCursor,
+} from './followers-answers.ts';
 import type { Exchange, Served } from '../http/loopback-server.ts';
 import type { RecordedPageQuery } from '../replay/replay-followers.ts';
 import { createRequestWindow } from '../http/window.ts';
@@ -14,6 +24,7 @@ export interface FollowersServiceOptions {
   readonly window: WindowOptions;
   readonly idFormat: 'asked' | 'strings' | 'numbers';
   readonly cursorStrings: boolean;
+  readonly errorFormat: ErrorFormat;
 }
 
 /**
@@ -21,7 +32,7 @@ export interface FollowersServiceOptions {
  * and then the rest of the request.
  */
 export function createFollowersService(options: FollowersServiceOptions): (exchange: Exchange) => Served {
-  const { authenticate, window } = options;
+  const { authenticate, window, errorFormat } = options;
   createRequestWindow(window);
   const windows = new Map<string, RequestWindow>();
   const loopTargets = new Map<string, string>();
@@ -33,6 +44,11 @@ export function createFollowersService(options: FollowersServiceOptions): (excha
   };
 
   return (exchange) => {
+    const { answer, ...served } = serve(exchange);
+    return { ...served, answer: inFormat(answer, errorFormat) };
+  };
+
+  function serve(exchange: Exchange): Served {
     const { query, fault, nowMs, serverNowMs } = exchange;
     const user = query.get('screen_name') ?? query.get('user_id') ?? undefined;
     const cursor = query.get('cursor') ?? '-1';
@@ -71,16 +87,21 @@ export function createFollowersService(options: FollowersServiceOptions): (excha
       return { answer: refusal, refused: false, seen: named };
     }
     if (fault?.name === '503') return answered(followersError(fault.status ?? 503, 130, 'Over capacity'));
-    const page = answerPage(options, query, cursor);
+    const page = answerPage(options, query, { cursor, credential: who.name });
     // The fault `cursor-loop` leads back to the oldest cursor that the walk has used after -1, or to -1 on the first page.
     const walk = user?.toLowerCase() ?? '';
     if (cursor === '-1') loopTargets.delete(walk);
     else if (!loopTargets.has(walk)) loopTargets.set(walk, cursor);
+    if (fault?.name === 'no-cursor') return answered(withoutNextCursor(page));
     return answered(fault?.name === 'cursor-loop' ? withNextCursor(page, loopTargets.get(walk) ?? '-1') : page);
-  };
+  }
 }
 
-function answerPage(options: FollowersServiceOptions, query: URLSearchParams, cursor: string): Answer {
+function answerPage(
+  options: FollowersServiceOptions,
+  query: URLSearchParams,
+  { cursor, credential }: { readonly cursor: string; readonly credential: string },
+): Answer {
   const { directory, replayed, idFormat, cursorStrings } = options;
   const screenName = query.get('screen_name') ?? undefined;
   const userId = query.get('user_id') ?? undefined;
@@ -96,7 +117,8 @@ function answerPage(options: FollowersServiceOptions, query: URLSearchParams, cu
     const asked = { cursor, ...(screenName === undefined ? {} : { screenName }), ...(userId === undefined ? {} : { userId }) };
     return replayed?.(asked) ?? followersError(404, 34, 'Sorry, that page does not exist.');
   }
-  if (served.user.protected === true) return protectedAnswer();
+  const { protected: hidden = false } = served.user;
+  if (hidden === true || (hidden !== false && !hidden.includes(credential))) return protectedAnswer();
   switch (served.user.error) {
     case 17:
       return followersError(404, 17, 'No user matches for specified terms.');

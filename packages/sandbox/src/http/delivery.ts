@@ -42,6 +42,7 @@ export function deliver(response: ServerResponse, answer: Answer, fault: Fault |
     case '429':
     case '503':
     case 'cursor-loop':
+    case 'no-cursor':
     case 'clock-skew':
     case undefined:
       head(response, answer, body.length);

@@ -13,6 +13,7 @@ export const faultNames = [
   'hang',
   'oversize',
   'cursor-loop',
+  'no-cursor',
   'clock-skew',
 ] as const;
 
@@ -69,9 +70,10 @@ export type Fault = FaultPlace &
         /**
          * `html`, `html-503`: a page of HTML, with status 200 or 503. `reset`: the connection is reset after the request was read. `cut`: the
          * connection ends in the middle of the body. `truncated`: a whole response whose JSON ends in the middle. `hang`: no response.
-         * `cursor-loop`: the next cursor leads back to a page that was already requested (followers only).
+         * `cursor-loop`: the next cursor leads back to a page that was already requested (followers only). `no-cursor`: the next cursor is
+         * null (followers only).
          */
-        readonly name: 'html' | 'html-503' | 'reset' | 'cut' | 'truncated' | 'hang' | 'cursor-loop';
+        readonly name: 'html' | 'html-503' | 'reset' | 'cut' | 'truncated' | 'hang' | 'cursor-loop' | 'no-cursor';
       }
   );
 
