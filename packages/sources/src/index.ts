@@ -16,6 +16,7 @@ export { budgetEvidence, type BudgetEvidenceOptions, refusalWaitMs, type Refusal
 export type { QueryOptions, QueryState, QueryStatus, Source, SourceBudgetGauge, SourceGauges, SourceOutage } from './source.ts';
 export {
   type Checkpoint,
+  type NextPage,
   cursorParameter,
   type CursorParameterOptions,
   linkTarget,

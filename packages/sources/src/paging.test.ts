@@ -1,6 +1,6 @@
 import type { Json } from '@headgate/throttle';
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import { cursorParameter, nextAddress, nextLink, offsets, pageNumbers, type Paging } from './paging.ts';
+import { cursorParameter, nextAddress, nextLink, type NextPage, offsets, pageNumbers, type Paging } from './paging.ts';
 
 function queriesOf<Query, Page, Cursor extends NonNullable<Json>>(paging: Paging<Query, Page, Cursor>, pages: readonly Page[]): Query[] {
   const queries: Query[] = [];
@@ -98,6 +98,6 @@ test('a paging without an end, or whose end is null or undefined, does not compi
   // @ts-expect-error -- null isn't a cursor.
   const empty = (paging: Paging<string, Page, null>): unknown => paging;
   const right: Ours = { ...common, next: (page) => (page.next === null ? 'last' : { cursor: page.next }) };
-  expectTypeOf<ReturnType<typeof right.next>>().toEqualTypeOf<{ readonly cursor: string } | 'last'>();
+  expectTypeOf<ReturnType<typeof right.next>>().toEqualTypeOf<NextPage<string> | 'last'>();
   expect([bare, wrapped, absent, nothing, late, dated, empty]).toHaveLength(7);
 });

@@ -9,12 +9,23 @@ export interface Paging<Query, Page, Cursor extends NonNullable<Json>> {
   readonly first: Cursor;
   /** Returns the query for the page at a cursor. */
   query(cursor: Cursor): Query;
-  /** Returns the next page's cursor, or `last` if the service has no more pages. `cursor`: the cursor of this page. */
-  next(page: Page, cursor: Cursor): { readonly cursor: Cursor } | 'last';
+  /**
+   * Returns the next page's cursor, or `last` if the service has no more pages. `cursor`: the cursor of this page. If the page should say
+   * whether another follows, and doesn't, return its own cursor with `isUnknown`.
+   */
+  next(page: Page, cursor: Cursor): NextPage<Cursor> | 'last';
   /** Number of empty pages in a row after which the walk ends with `HEADGATE_EMPTY_PAGES`. Default 100. */
   readonly maxEmptyPages?: number;
   /** Maximum number of pages. If more follow, the walk ends with `HEADGATE_PAGE_LIMIT`. Default: no limit. */
   readonly maxPages?: number;
+}
+
+/** The result of `Paging.next` for a page that isn't the last. */
+export interface NextPage<Cursor> {
+  /** The cursor of the next page, or of this page if `isUnknown`. */
+  readonly cursor: Cursor;
+  /** True if it is unknown whether another page follows: the walk ends after this page with `HEADGATE_UNFIT_ANSWER`. Default false. */
+  readonly isUnknown?: boolean;
 }
 
 /** The position at which a walk continues, as JSON. Store it with the records of the previous page. Only `cursor` is required. */
@@ -29,6 +40,8 @@ export type Checkpoint<Cursor extends NonNullable<Json>> = {
   readonly seen?: string;
   /** Set if the cursor is that of an earlier page: the walk ends here with `HEADGATE_CURSOR_LOOP`. */
   readonly isCircle?: true;
+  /** Set with `isCircle` if the next page is unknown: the walk ends here with `HEADGATE_UNFIT_ANSWER`. */
+  readonly isUnknown?: true;
 };
 
 /** A page of a walk, with its number and the checkpoint after it. */

@@ -154,6 +154,29 @@ describe('empty pages in a row', () => {
   });
 });
 
+test('a page without a valid next cursor arrives, and ends the walk before another request, also in a resumed one', async () => {
+  const next = ({ next: cursor }: Page, at: number) => (cursor === 7 ? { cursor: at, isUnknown: true } : { cursor: Number(cursor) });
+  const { pages, requested, error } = await walked(
+    [
+      { items: 1, next: 1 },
+      { items: 2, next: 7 },
+    ],
+    { next },
+  );
+  expect(requested).toEqual([0, 1]);
+  expect(pages.map(({ page }) => page.items)).toEqual([1, 2]);
+  expect(error).toMatchObject({
+    code: 'HEADGATE_UNFIT_ANSWER',
+    retryable: true,
+    message:
+      "@ada: page 2 arrived, but names no valid next page and isn't marked as the last one, so the list may be incomplete. " +
+      'The service may have an error: start the crawl again later.',
+  });
+  const from = throughJson(pages.at(-1)?.next);
+  expect(from).toMatchObject({ cursor: 1, pages: 2, isCircle: true, isUnknown: true });
+  expect(await walked([], { next }, { from })).toEqual({ pages: [], requested: [], error });
+});
+
 test('a limit of pages ends a walk that has more, and no other', async () => {
   const { requested, error } = await walked(straight(4), { maxPages: 3 });
   expect(requested).toHaveLength(3);

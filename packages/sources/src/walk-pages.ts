@@ -1,6 +1,6 @@
 import { type Delivery, type Json, PageStream } from '@headgate/throttle';
 import { checkShare } from './checked-options.ts';
-import type { Checkpoint, Paging, WalkedPage, WalkOptions } from './paging.ts';
+import type { Checkpoint, NextPage, Paging, WalkedPage, WalkOptions } from './paging.ts';
 import { seenCursors } from './seen-cursors.ts';
 import { SourceError, type SourceErrorCode } from './source-error.ts';
 import type { QueryOptions } from './source.ts';
@@ -57,7 +57,7 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
           const { value: page, credit } = await query(one, { ...turns, ...reading });
           try {
             const given = call('next', () => paging.next(page, cursor));
-            at = given === 'last' ? given : after(nextCursor(options, given), credit.items === 0 ? empty + 1 : 0, pages + 1);
+            at = given === 'last' ? given : after(checkedNext(options, given), credit.items === 0 ? empty + 1 : 0, pages + 1);
           } catch (error) {
             credit.release();
             throw error;
@@ -66,9 +66,10 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
         },
       };
 
-      function after(cursor: Cursor, empty: number, pages: number): Checkpoint<Cursor> {
-        const isCircle = seen.add(JSON.stringify(cursor));
-        return { cursor, pages, seen: seen.snapshot(), ...(empty > 0 && { empty }), ...(isCircle && { isCircle }) };
+      function after({ cursor, isUnknown }: NextPage<Cursor>, empty: number, pages: number): Checkpoint<Cursor> {
+        const isCircle = seen.add(JSON.stringify(cursor)) || isUnknown === true;
+        const state = { cursor, pages, seen: seen.snapshot() };
+        return { ...state, ...(empty > 0 && { empty }), ...(isCircle && { isCircle }), ...(isUnknown === true && { isUnknown }) };
       }
     },
     { signal },
@@ -88,15 +89,19 @@ export function mapPages<A, B>(pages: PageStream<A>, valueOf: (page: A) => B): P
   });
 }
 
-/** Throws if the walk must end: after a loop of cursors, too many empty pages, or the maximum number of pages. */
+/** Throws if the walk must end: after a loop of cursors, an unknown next page, too many empty pages, or the maximum number of pages. */
 function assertGoesOn<Query, Page, Cursor extends NonNullable<Json>>(
   { paging, service, subject }: WalkPagesOptions<Query, Page, Cursor>,
-  { pages = 0, empty = 0, isCircle }: Checkpoint<Cursor>,
+  { pages = 0, empty = 0, isCircle, isUnknown }: Checkpoint<Cursor>,
 ): void {
   const { maxEmptyPages, maxPages = Infinity } = paging;
   const end = (code: SourceErrorCode, what: string): SourceError =>
     new SourceError({ code, retryable: true, service, subject: subject(), message: `${subject()}: ${what}` });
   // The messages don't quote the cursor, because a page's address may contain a key.
+  if (isUnknown === true) {
+    const what = `page ${pages} arrived, but names no valid next page and isn't marked as the last one, so the list may be incomplete.`;
+    throw end('HEADGATE_UNFIT_ANSWER', `${what} The service may have an error: start the crawl again later.`);
+  }
   if (isCircle === true) {
     const what = `page ${pages} leads back to an earlier page of this walk. The service's pages form a loop: start the crawl again later.`;
     throw end('HEADGATE_CURSOR_LOOP', what);
@@ -115,15 +120,16 @@ function assertGoesOn<Query, Page, Cursor extends NonNullable<Json>>(
 
 const RESULT = "It must return { cursor } or 'last'";
 
-function nextCursor<Query, Page, Cursor extends NonNullable<Json>>(
+function checkedNext<Query, Page, Cursor extends NonNullable<Json>>(
   options: WalkPagesOptions<Query, Page, Cursor>,
-  given: { readonly cursor: Cursor },
-): Cursor {
+  given: NextPage<Cursor>,
+): NextPage<Cursor> {
   // Plain JavaScript can return anything.
   const result: unknown = given;
   if (typeof result !== 'object' || result === null || !('cursor' in result))
     throw options.misuse('next', `returns ${words(result)}`, RESULT);
-  return checked(options, 'next', given.cursor);
+  checked(options, 'next', given.cursor);
+  return given;
 }
 
 /** Returns the cursor. Throws if JSON would change it, because a resumed walk would get another cursor. */
