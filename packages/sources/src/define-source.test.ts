@@ -307,6 +307,28 @@ describe('a clock that the service refuses', () => {
     expect(scene.server.requests).toHaveLength(4);
   });
 
+  test('by more than a day each time removes the credential, and the error says what to do', async () => {
+    const scene = await play([], { otherwise: said('clock-wrong', { offsetMs: 1_767_225_600_000 }), credentials: [late()] });
+    await expect(scene.query()).rejects.toMatchObject({
+      message: "toy The service's clock is 1,767,225,600 s ahead of ours in its last response: set this machine's clock.",
+    });
+    expect(scene.server.requests).toHaveLength(4);
+  });
+
+  test("is a refusal of the credential if its signer has no clock, so the signer's secret is read again", async () => {
+    let token = 'old';
+    const signer = bearer(({ refused }) => Promise.resolve(refused ? (token = 'new') : token));
+    const scene = await play([said('clock-wrong'), ok, said('clock-wrong'), said('clock-wrong')], { credentials: [{ name: 'a', signer }] });
+    expect((await scene.query()).value).toBe('good');
+    expect(scene.server.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer old', 'Bearer new']);
+    const other = await play([said('clock-wrong')], { credentials: [credential('a'), credential('b')] });
+    expect((await other.query()).value).toBe('good');
+    expect(other.events.map(({ outcome, credential: name }) => [name, outcome])).toEqual([
+      ['a', 'unauthorized'],
+      ['b', 'ok'],
+    ]);
+  });
+
   test('by requests in flight together is one refusal', async () => {
     const scene = await play([said('clock-wrong'), said('clock-wrong')], { credentials: [late()] });
     await Promise.all([scene.query(), scene.query()]);

@@ -26,10 +26,11 @@ export type Verdict<Value> =
       /**
        * Complete and readable, but different from the expected response: retried at most once, in case another machine of the service
        * responds. `where`: the field, and the value expected there, such as `data: expected a list, got null`. It must not quote the
-       * response.
+       * response. `value`: the usable part, to which the query resolves if the response to the retry doesn't match, either.
        */
       readonly kind: 'schema-mismatch';
       readonly where: string;
+      readonly value?: Value;
     }
   | {
       /**
@@ -41,8 +42,8 @@ export type Verdict<Value> =
     }
   | {
       /**
-       * The service refuses the timestamp: the service's clock is `offsetMs` ahead of ours. The signer corrects its clock unless the offset
-       * is more than a day, and the request is retried.
+       * The service refuses the timestamp, or may: the service's clock is `offsetMs` ahead of ours. The signer corrects its clock unless the
+       * offset is more than a day, and the request is retried. For a signer without a clock, this is `unauthorized`.
        */
       readonly kind: 'clock-wrong';
       readonly offsetMs: number;
@@ -60,9 +61,15 @@ export type Verdict<Value> =
       /** The requested resource doesn't exist or is hidden from us. */
       readonly kind: 'not-found';
       readonly error: SourceError;
+      /**
+       * True if another credential may get the resource: before the request ends with `error`, it is sent once with each other credential
+       * that may send it. No credential leaves the pool. Default false.
+       */
+      readonly perCredential?: boolean;
     }
   | {
-      /** A retry can't help. */
+      /** A retry can't help. `perCredential`: as of `not-found`. */
       readonly kind: 'fatal';
       readonly error: SourceError;
+      readonly perCredential?: boolean;
     };

@@ -41,8 +41,8 @@ export type AfterFault =
 /** One request of the source, from its first attempt to its end. */
 export interface Call {
   readonly suspect: Suspect;
-  /** Names of the credentials that may send the request; undefined if any may. */
-  readonly among: readonly string[] | undefined;
+  /** Names of the credentials that may still send the request; undefined if any may. */
+  among: readonly string[] | undefined;
   /** The number of the caller's requests that this one combines, such as a batch's size. */
   readonly requests: number;
   /** Name of the credential of the current attempt. Empty before the first one. */

@@ -7,6 +7,7 @@ import type { AttemptEvent } from '../source-options.ts';
 import { LimitCheck } from '../limit-check.ts';
 import { atOnce, ofDefinition, SourceError, wholeNumber } from '../source-error.ts';
 import type { QueryOptions, QueryState } from '../source.ts';
+import type { Verdict } from '../verdict.ts';
 import { attempt, type AttemptContext } from './attempt.ts';
 import { backoff } from './backoff.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
@@ -37,8 +38,8 @@ export interface RunningQuery {
   readonly id: object;
   readonly subject: string;
   readonly weights: readonly number[];
-  /** Names of the credentials that may send the query; undefined if any may. */
-  readonly credentials: readonly string[] | undefined;
+  /** Names of the credentials that may still send the query; undefined if any may. */
+  credentials: readonly string[] | undefined;
   /** State of the query while it is in flight. It doesn't change while the query waits for a permit. */
   state: QueryState;
 }
@@ -80,12 +81,20 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       deadline: backoff({ nowMs: () => breaker.upMs(), random, retryForMs }),
       wasAmbiguous: false,
       wasMismatch: false,
+      refusedBy: new Set(),
+      refusal: undefined,
       redirect: undefined,
       redirects: 0,
       stale: false,
     };
     const { deadline } = progress;
     const call = breaker.begin({ requests, among });
+    /** Returns the names of the credentials that may still send the query; undefined if any may. */
+    const left = (): readonly string[] | undefined => {
+      const { refusedBy } = progress;
+      if (refusedBy.size === 0) return among;
+      return (among ?? pool.members.map(({ name }) => name)).filter((name) => !refusedBy.has(name));
+    };
 
     const attemptWith = async (
       permit: Permit,
@@ -114,7 +123,8 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       const lapsedAfterMs = Math.min(clock.monotonicMs() - grantedAtMs, 2 * options.timeoutMs);
       credential.prepared(attempted === 'lapsed' ? { lapsedAfterMs } : 'in time');
       if (attempted === 'lapsed') return attempted;
-      const { verdict, status } = attempted;
+      const { status } = attempted;
+      const verdict = progress.wasMismatch ? usable(attempted.verdict) : attempted.verdict;
       const limitMismatch = limitCheck.take();
       const report = (event: Pick<AttemptEvent, 'outcome' | 'reason' | 'retryInMs'>): void =>
         options.onAttempt({
@@ -148,6 +158,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         faulted: (fault) => breaker.failed(call, fault),
         // The second error is for requests that still wait when no credential is left.
         retire: (error) => retire([credential], error, lastOne(error)),
+        hasOther: () => pool.bears(weights, left()),
       });
       // The next grant may be far off, so the journal writes now what this response has changed in the budgets.
       if (decision.kind === 'retry' && status !== undefined) credential.journal?.flush();
@@ -176,10 +187,13 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
     let allowed = allow();
     const permitted = async (): Promise<Permit> => {
       const waitedFromMs = breaker.upMs();
+      const may = left();
+      call.among = may;
+      running.credentials = may;
       try {
         return await admission.acquire({
           weights,
-          among,
+          among: may,
           countedWithinMs,
           credits,
           items,
@@ -198,6 +212,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       } catch (error) {
         // The last credential that may send the query may have been removed.
         if (pool.exhausted === undefined) {
+          if (progress.refusal !== undefined && !waiting.signal.aborted && !pool.bears(weights, may)) throw progress.refusal;
           credentialsOf?.(query);
           checkWeights({ service, subject, weights, names, pool, among });
         }
@@ -256,6 +271,11 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       waiting.forget();
     }
   };
+}
+
+/** Returns the usable part of a second response that doesn't match, if there is one. */
+function usable<Value>(verdict: Verdict<Value>): Verdict<Value> {
+  return verdict.kind === 'schema-mismatch' && verdict.value !== undefined ? { kind: 'ok', value: verdict.value } : verdict;
 }
 
 function lastOne({ code, message, service, credential, subject, status, cause }: SourceError): SourceError {

@@ -4,7 +4,7 @@ import type { Verdict } from '../verdict.ts';
 import { type About, type Attempted, MOST_REDIRECTS, type Redirect } from './attempt.ts';
 import type { Backoff } from './backoff.ts';
 import type { AfterFault, Fault } from './circuit-breaker.ts';
-import { MOST_CLOCK_REFUSALS, type SourceCredential } from './source-credential.ts';
+import { LARGEST_CLOCK_OFFSET_MS, MOST_CLOCK_REFUSALS, type SourceCredential } from './source-credential.ts';
 
 /** Time between two checks for a missing secret, in ms. */
 const SECRET_PAUSE_MS = 5_000;
@@ -16,6 +16,10 @@ export interface Progress {
   wasAmbiguous: boolean;
   /** True after a response that doesn't match the service's format. A second one ends the query. */
   wasMismatch: boolean;
+  /** The credentials that got a refusal that may concern only them. */
+  readonly refusedBy: Set<string>;
+  /** The last such refusal. */
+  refusal: SourceError | undefined;
   redirect: Redirect | undefined;
   /** Number of redirects that the query has followed. */
   redirects: number;
@@ -42,6 +46,8 @@ export interface RetryDecisionOptions {
   /** Reports an error that may be the service's. */
   readonly faulted: (fault: Fault) => AfterFault;
   readonly retire: (error: SourceError) => void;
+  /** Returns true if a credential that isn't in `progress.refusedBy` may send the query. */
+  readonly hasOther: () => boolean;
 }
 
 /** The next step of a query whose attempt had a verdict other than `ok`. */
@@ -122,21 +128,17 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       if (pauseMs === undefined) return { kind: 'reject', outcome: 'fatal', error: schemaMismatch(options, where, wasRetried) };
       return { kind: 'retry', outcome: 'transient', reason: `the response doesn't match: ${where}`, retryInMs: pauseMs, pauseMs };
     }
-    case 'unauthorized': {
-      const { error } = verdict;
-      const wasSignedBefore = options.secretRefusals < credential.secretRefusals;
-      if (!wasSignedBefore && !credential.secretRefused(attempted.secret, error)) return withoutCredential(options, error);
-      const reason = `${error.message} Headgate reads its secret again.`;
-      return { kind: 'retry', outcome: 'unauthorized', reason, retryInMs: 0, pauseMs: 0 };
-    }
+    case 'unauthorized':
+      return withoutSecret(options, verdict.error);
     case 'clock-wrong': {
       const { offsetMs, error } = verdict;
+      if (credential.signer.adjustClock === undefined) return withoutSecret(options, error);
       const wasSignedBefore = options.clockRefusals < credential.clockRefusals;
       const correction = wasSignedBefore ? 'corrected' : credential.clockRefused(offsetMs);
       const clock = `service's clock is ${seconds(Math.abs(offsetMs))} ${offsetMs < 0 ? 'behind' : 'ahead of'} ours`;
       if (correction === 'fatal') {
-        if (credential.signer.adjustClock !== undefined)
-          error.message += ` The ${clock} in its last response, and ${MOST_CLOCK_REFUSALS} corrections in a row didn't help.`;
+        const isTooFar = Math.abs(offsetMs) > LARGEST_CLOCK_OFFSET_MS;
+        error.message += ` The ${clock} in its last response${isTooFar ? ": set this machine's clock." : `, and ${MOST_CLOCK_REFUSALS} corrections in a row didn't help.`}`;
         return withoutCredential(options, error);
       }
       const done = correction === 'corrected' ? '; corrected' : ": more than a day isn't corrected, so the request is retried";
@@ -150,9 +152,21 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       return { kind: 'retry', outcome: 'transient', reason, retryInMs, pauseMs: retryInMs };
     }
     case 'not-found':
-    case 'fatal':
+    case 'fatal': {
+      const { error } = verdict;
+      const outcome = verdict.kind === 'fatal' ? 'fatal' : 'gone';
       credential.accepted();
-      return { kind: 'reject', outcome: verdict.kind === 'fatal' ? 'fatal' : 'gone', error: verdict.error };
+      if (verdict.perCredential === true) {
+        progress.refusedBy.add(credential.name);
+        progress.refusal = error;
+        if (progress.refusedBy.size > 1) error.message += ` Headgate requested it with each of ${[...progress.refusedBy].join(', ')}.`;
+        if (options.hasOther()) {
+          const reason = `${credential.name}: ${error.message} Headgate requests it with another credential.`;
+          return { kind: 'retry', outcome: 'unauthorized', reason, retryInMs: 0, pauseMs: 0 };
+        }
+      }
+      return { kind: 'reject', outcome, error };
+    }
   }
 }
 
@@ -167,6 +181,15 @@ function faultKind({ attempted, about: { status } }: RetryDecisionOptions): Faul
  * the service.
  */
 const UNAVAILABLE: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/** Lets the credential read its secret again. If it can't, removes it. */
+function withoutSecret(options: RetryDecisionOptions, error: SourceError): RetryDecision {
+  const { attempted, credential } = options;
+  const wasSignedBefore = options.secretRefusals < credential.secretRefusals;
+  if (!wasSignedBefore && !credential.secretRefused(attempted.secret, error)) return withoutCredential(options, error);
+  const reason = `${error.message} Headgate reads its secret again.`;
+  return { kind: 'retry', outcome: 'unauthorized', reason, retryInMs: 0, pauseMs: 0 };
+}
 
 /** Removes the credential and continues with another. If none is left, the next wait for a permit rejects. */
 function withoutCredential({ retire }: RetryDecisionOptions, error: SourceError): RetryDecision {

@@ -87,7 +87,8 @@ const LONGEST_HOLD_MS = 24 * 60 * 60_000;
 /** Minimum wait after a refusal, in ms, even if the service requests less. If the window is shorter, one window is enough. */
 const SHORTEST_HOLD_MS = 1_000;
 
-const LARGEST_CLOCK_OFFSET_MS = 24 * 60 * 60_000;
+/** Maximum clock offset that is corrected, in ms. */
+export const LARGEST_CLOCK_OFFSET_MS: number = 24 * 60 * 60_000;
 /** Maximum number of clock corrections in a row. After that, the clock is probably not the cause of the refusals. */
 export const MOST_CLOCK_REFUSALS = 3;
 
