@@ -49,6 +49,14 @@ test('a 403 whose headers name a wait is a refusal for the rate, and one of a ga
   expect(judged(403, '<html>')).toEqual({ kind: 'transient', reason: 'got HTML instead of JSON (403)', retryInMs: undefined });
 });
 
+test.each([400, 401, 403, 404, 410, 422])('%i counts, whatever other text the body is', (status) => {
+  const { kind } = judged(status);
+  for (const body of ['', '404 page not found', '{"half', '[]', 'null', '{"type":"about:blank","title":"no"}']) {
+    expect(judged(status, body).kind).toBe(kind);
+  }
+  expect(judged(status, '\n<html>').kind).toBe('transient');
+});
+
 test('Retry-After of a service that failed is passed on', () => {
   expect(judged(503, '', { 'retry-after': 'Thu, 01 Jan 2026 00:00:30 GMT' })).toMatchObject({ kind: 'transient', retryInMs: 30_000 });
 });

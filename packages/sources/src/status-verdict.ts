@@ -19,8 +19,9 @@ export interface StatusVerdictOptions {
  *
  * - 2xx: `jsonVerdict` with the schema.
  * - 420, 429, and 403 whose headers name a wait: `rate-limited`.
- * - 408, 425, 5xx, and an error that isn't JSON, which probably comes from a gateway: `transient`.
- * - 401: `unauthorized`. 404, 410: `not-found`. Any other: `fatal`, because the service would send the same response again.
+ * - 408, 425, 5xx, and an error that is HTML, which probably comes from a gateway: `transient`.
+ * - 401: `unauthorized`. 404, 410: `not-found`. Any other: `fatal`, because the service would send the same response again. The form of the
+ *   body doesn't count.
  */
 export function statusVerdict<Value>(
   answer: HttpResponse,

@@ -137,14 +137,15 @@ test.each([
   expect(judged(book, 404, { body })).toMatchObject({ kind: 'ambiguous', error: { code: 'HEADGATE_BOOK_NOT_FOUND' } });
 });
 
-test.each([400, 401, 403, 404, 410, 413])('%s with HTML or another text is the answer of a gateway', (status) => {
+test.each([400, 401, 403, 404, 410, 413])('%s with HTML is the answer of a gateway, and another text counts as its status', (status) => {
   for (const query of [book, author, batch]) {
     const reason = `got HTML instead of JSON (${status})`;
     expect(judged(query, status, { body: '<h1>Not Found</h1>' })).toEqual({ kind: 'transient', reason });
-    expect(judged(query, status, { body: 'page not found', headers: { 'retry-after': '7' } })).toMatchObject({
+    expect(judged(query, status, { body: '<h1>Not Found</h1>', headers: { 'retry-after': '7' } })).toMatchObject({
       kind: 'transient',
       retryInMs: 7_000,
     });
+    expect(judged(query, status, { body: 'page not found' }).kind).toBe(judged(query, status, { body: '' }).kind);
   }
 });
 

@@ -6,6 +6,7 @@ import type { FollowersAnswer } from './page.ts';
 import { followersPaging } from './query.ts';
 
 const DATE = 'Thu, 01 Jan 2026 00:10:00 GMT';
+const EXACT_DATE = 'Thu, 01 Jan 2026 00:00:00 GMT';
 const epochMs = Date.UTC(2026, 0, 1);
 
 function judge(
@@ -82,11 +83,22 @@ test.each([
   [404, 50, 'not-found', 'HEADGATE_USER_NOT_FOUND'],
   [403, 63, 'not-found', 'HEADGATE_USER_SUSPENDED'],
   [401, 179, 'not-found', 'HEADGATE_USER_PROTECTED'],
+  [404, 108, 'not-found', 'HEADGATE_USER_NOT_FOUND'],
+  [403, 179, 'not-found', 'HEADGATE_USER_PROTECTED'],
+  [401, 136, 'fatal', 'HEADGATE_FORBIDDEN'],
   [401, 32, 'unauthorized', 'HEADGATE_AUTHENTICATION_FAILED'],
   [403, 64, 'unauthorized', 'HEADGATE_CREDENTIAL_SUSPENDED'],
+  [403, 87, 'unauthorized', 'HEADGATE_CREDENTIAL_FORBIDDEN'],
   [401, 89, 'unauthorized', 'HEADGATE_TOKEN_INVALID'],
+  [403, 99, 'unauthorized', 'HEADGATE_AUTHENTICATION_FAILED'],
   [400, 215, 'unauthorized', 'HEADGATE_AUTHENTICATION_BAD'],
+  [403, 220, 'unauthorized', 'HEADGATE_CREDENTIAL_FORBIDDEN'],
+  [403, 231, 'unauthorized', 'HEADGATE_CREDENTIAL_LOCKED'],
+  [403, 261, 'unauthorized', 'HEADGATE_CREDENTIAL_FORBIDDEN'],
   [403, 326, 'unauthorized', 'HEADGATE_CREDENTIAL_LOCKED'],
+  [401, 416, 'unauthorized', 'HEADGATE_CREDENTIAL_SUSPENDED'],
+  [403, 453, 'unauthorized', 'HEADGATE_CREDENTIAL_FORBIDDEN'],
+  [403, 477, 'unauthorized', 'HEADGATE_CREDENTIAL_FORBIDDEN'],
   [401, 999, 'unauthorized', 'HEADGATE_UNAUTHORIZED'],
   [403, 999, 'fatal', 'HEADGATE_FORBIDDEN'],
   [400, 999, 'fatal', 'HEADGATE_BAD_REQUEST'],
@@ -96,7 +108,7 @@ test.each([
   // The code in the body counts more than the status.
   [200, 34, 'not-found', 'HEADGATE_USER_NOT_FOUND'],
 ])('%i with code %i: %s, %s', (status, code, kind, named) => {
-  expect(judge(status, coded(code))).toMatchObject({
+  expect(judge(status, coded(code), { date: EXACT_DATE })).toMatchObject({
     kind,
     error: { code: named, subject: '@alpha', credential: 'app', status, retryable: false },
   });
@@ -144,20 +156,121 @@ test.each([
   expect(judge(status, body)).toMatchObject({ kind: 'transient', reason: expect.any(String) });
 });
 
-describe.each([400, 401, 403, 404, 410, 418])('%i in another form than the service has', (status) => {
-  test.each([
-    ['HTML', '<!DOCTYPE html><title>Prove that you are human</title>', `got HTML instead of JSON with status ${status}`],
-    ['a text', '404 page not found', `the JSON is truncated or malformed with status ${status}`],
-    ['other JSON', '{"message":"no Route matched with those values"}', `got JSON of another form with status ${status}`],
-    ['JSON without a field', '[]', `got JSON of another form with status ${status}`],
-  ])('is the answer of a gateway: %s', (_, body, reason) => {
-    expect(judge(status, body)).toEqual({ kind: 'transient', reason });
-    expect(judge(status, body, { 'retry-after': '7' })).toEqual({ kind: 'transient', reason, retryInMs: 7_000 });
+/** The forms in which services and gateways have been seen to send an error without a code. */
+const FORMS: readonly (readonly [name: string, body: string])[] = [
+  ['an empty body', ''],
+  ['text', '404 page not found'],
+  ['half of some JSON', '{"errors":[{"co'],
+  ['a list of no errors', '{"errors":[]}'],
+  ['an error without fields', '{"errors":[{}]}'],
+  ['an error with a message', '{"errors":[{"message":"no"}]}'],
+  ['an error whose code is text', '{"errors":[{"code":"NO","message":"no"}]}'],
+  ['errors that are text', '{"errors":["no"]}'],
+  ['errors in an object', '{"errors":{"message":"no"}}'],
+  ['an error that is text', '{"error":"no"}'],
+  ['an error that is an object', '{"error":{"message":"no"}}'],
+  ['problem details (RFC 9457)', '{"type":"about:blank","title":"no","status":401}'],
+  ['problem details in errors', '{"errors":[{"title":"no","detail":"no","type":"https://api.example/problems/other"}]}'],
+  ['another object', '{"message":"no Route matched with those values"}'],
+  ['a list', '[]'],
+  ['null', 'null'],
+  ['a number', '404'],
+];
+
+describe.each([
+  [400, 'fatal', 'HEADGATE_BAD_REQUEST', undefined],
+  [401, 'unauthorized', 'HEADGATE_UNAUTHORIZED', undefined],
+  [402, 'fatal', 'HEADGATE_UNEXPECTED_STATUS', undefined],
+  [403, 'fatal', 'HEADGATE_FORBIDDEN', true],
+  [404, 'not-found', 'HEADGATE_USER_NOT_FOUND', undefined],
+  [410, 'fatal', 'HEADGATE_UNEXPECTED_STATUS', undefined],
+  [422, 'fatal', 'HEADGATE_UNEXPECTED_STATUS', undefined],
+])('%i counts, and not the form of the error', (status, kind, code, perCredential) => {
+  test.each(FORMS)('%s', (_, body) => {
+    const verdict = judge(status, body, { date: EXACT_DATE, 'content-type': 'application/problem+json' });
+    expect(verdict).toMatchObject({ kind, error: { code, status } });
+    expect('perCredential' in verdict ? verdict.perCredential : undefined).toBe(perCredential);
+    expect('error' in verdict && verdict.error.message.includes('"no')).toBe(body.includes('"no'));
   });
 
-  test.each(['', '{"errors":[]}', '{"errors":[{}]}', '{"error":"no"}'])('is its own without a word, and with one: %s', (body) => {
-    expect(judge(status, body).kind).not.toBe('transient');
+  test.each(['<!DOCTYPE html><title>Prove that you are human</title>', '\ufeff \n<h1>Not Found</h1>'])(
+    'but HTML comes from a gateway: %s',
+    (body) => {
+      const reason = `got HTML instead of JSON with status ${status}`;
+      expect(judge(status, body)).toEqual({ kind: 'transient', reason });
+      expect(judge(status, body, { 'retry-after': '7' })).toEqual({ kind: 'transient', reason, retryInMs: 7_000 });
+    },
+  );
+});
+
+describe.each([
+  [429, 'rate-limited'],
+  [420, 'rate-limited'],
+  [408, 'transient'],
+  [500, 'transient'],
+  [503, 'transient'],
+])('%i counts, whatever its body contains:', (status, kind) => {
+  test.each([...FORMS, ['HTML', '<h1>no</h1>'] as const])('%s', (_, body) => {
+    expect(judge(status, body)).toMatchObject({ kind });
   });
+});
+
+test.each([
+  [403, 'client-forbidden', 'unauthorized', 'HEADGATE_CREDENTIAL_FORBIDDEN', undefined],
+  [403, 'client-not-enrolled', 'unauthorized', 'HEADGATE_CREDENTIAL_FORBIDDEN', undefined],
+  [403, 'oauth1-permissions', 'unauthorized', 'HEADGATE_CREDENTIAL_FORBIDDEN', undefined],
+  [403, 'unsupported-authentication', 'unauthorized', 'HEADGATE_CREDENTIAL_FORBIDDEN', undefined],
+  [403, 'usage-capped', 'unauthorized', 'HEADGATE_CREDENTIAL_FORBIDDEN', undefined],
+  [401, 'not-authorized-for-resource', 'not-found', 'HEADGATE_USER_PROTECTED', true],
+  [403, 'not-authorized-for-resource', 'not-found', 'HEADGATE_USER_PROTECTED', true],
+  [403, 'disallowed-resource', 'fatal', 'HEADGATE_FORBIDDEN', true],
+  [404, 'resource-not-found', 'not-found', 'HEADGATE_USER_NOT_FOUND', undefined],
+  [200, 'resource-not-found', 'not-found', 'HEADGATE_USER_NOT_FOUND', undefined],
+  [400, 'invalid-request', 'fatal', 'HEADGATE_BAD_REQUEST', undefined],
+])('%i with the problem type %s: %s, %s', (status, problem, kind, code, perCredential) => {
+  const title = 'Sorry';
+  for (const type of [`https://api.example/2/problems/${problem}`, `https://developer.example/error-troubleshooting#${problem}`]) {
+    for (const body of [
+      { title, detail: 'said', type, status },
+      { errors: [{ title, detail: 'said', type }] },
+      { title, reason: problem },
+    ]) {
+      const verdict = judge(status, JSON.stringify(body), { date: EXACT_DATE });
+      expect(verdict).toMatchObject({ kind, error: { code } });
+      expect('perCredential' in verdict ? verdict.perCredential : undefined).toBe(perCredential);
+    }
+  }
+});
+
+test('a usage cap that is reached with 429 may end, so the credential waits', () => {
+  const body =
+    '{"title":"UsageCapExceeded","detail":"Usage cap exceeded: Monthly product cap","type":"https://api.example/problems/usage-capped"}';
+  expect(judge(429, body)).toMatchObject({ kind: 'rate-limited', reason: "the credential's usage cap is reached (429)" });
+});
+
+test('an error about the user ends neither the credential nor the request before each other credential was tried', () => {
+  expect(judge(401, '{"request":"/1.1/x","error":"Not authorized."}')).toMatchObject({ kind: 'not-found', perCredential: true });
+  expect(judge(401, '{"title":"Not authorized","status":401}', { date: EXACT_DATE })).toMatchObject({ kind: 'unauthorized' });
+  expect(judge(403, coded(63))).not.toHaveProperty('perCredential');
+});
+
+test('no error of 4xx is retried without an end, unless it is HTML or asks for it by its code', () => {
+  const status = fc.integer({ min: 400, max: 499 }).filter((one) => ![408, 420, 425, 429].includes(one));
+  const text = fc.string().filter((one) => !/^\s*</.test(one));
+  const body = fc.oneof(
+    fc.json(),
+    text,
+    fc
+      .record({ errors: fc.array(fc.record({ code: fc.anything(), message: fc.anything() }, { requiredKeys: [] })) })
+      .map((one) => fc.stringify(one)),
+  );
+  fc.assert(
+    fc.property(status, body, (given, said) => {
+      fc.pre(!/"code":\s*"?(?:88|130|131)\b/.test(said));
+      expect(['unauthorized', 'not-found', 'fatal']).toContain(judge(given, said, { date: EXACT_DATE }).kind);
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 const digits = 'expected digits of at most 64 bits';
@@ -167,7 +280,6 @@ test.each([
   ['[]', 'expected an object with ids, got a list'],
   ['{}', 'ids: expected a list, got nothing'],
   ['{"ids":"1,2","next_cursor_str":"0"}', 'ids: expected a list, got text'],
-  ['{"ids":[]}', `next_cursor: ${cursor}, got nothing`],
   ['{"ids":[null],"next_cursor":0}', `ids.0: ${digits}, got null`],
   ['{"ids":[1,-1],"next_cursor":0}', `ids.1: ${digits}, got a number`],
   ['{"ids":[1.5],"next_cursor":0}', `ids.0: ${digits}, got a number`],
@@ -175,14 +287,63 @@ test.each([
   ['{"ids":["18446744073709551616"],"next_cursor":0}', `ids.0: ${digits}, got text`],
   ['{"ids":["2","1x"],"next_cursor":0}', `ids.1: ${digits}, got text`],
   ['{"ids":[""],"next_cursor":0}', `ids.0: ${digits}, got empty text`],
-  ['{"ids":[],"next_cursor_str":"onward"}', `next_cursor: ${cursor}, got text`],
-  ['{"ids":[],"next_cursor":1.5}', `next_cursor: ${cursor}, got a number`],
 ])('%s does not fit', (body, where) => {
   expect(judge(200, body)).toEqual({ kind: 'schema-mismatch', where });
 });
 
+test.each([
+  ['', `next_cursor: ${cursor}, got nothing`],
+  [',"next_cursor":null', `next_cursor: ${cursor}, got null`],
+  [',"next_cursor_str":""', `next_cursor: ${cursor}, got empty text`],
+  [',"next_cursor":null,"next_cursor_str":""', `next_cursor: ${cursor}, got empty text`],
+  [',"next_cursor_str":"onward"', `next_cursor: ${cursor}, got text`],
+  [',"next_cursor":1.5', `next_cursor: ${cursor}, got a number`],
+  [',"next_cursor":5,"next_cursor_str":"7"', 'next_cursor: expected the number of next_cursor_str, got another one'],
+])('a page whose next cursor is unusable keeps its ids: %s', (fields, where) => {
+  const body = `{"ids":[9007199254740993,"2"]${fields}}`;
+  expect(judge(200, body)).toMatchObject({
+    kind: 'schema-mismatch',
+    where,
+    value: { ids: ['9007199254740993', '2'], cursor: '-1', nextCursor: '', previousCursor: '0', credential: 'app' },
+  });
+  expect(judge(200, body.replaceAll('next_', 'previous_'), {}, 'previous')).toMatchObject({
+    kind: 'schema-mismatch',
+    where: where.replaceAll('next_', 'previous_'),
+    value: { nextCursor: '0', previousCursor: '' },
+  });
+});
+
+test.each([
+  ['0', '8882581338626179201', '8882581338626179201'],
+  ['8882581338626179201', '0', '8882581338626179201'],
+  ['8882581338626179000', '8882581338626179201', '8882581338626179201'],
+  ['0', '0', '0'],
+])('of the cursors %s and "%s" the one that loses no page counts', (number, text, nextCursor) => {
+  const body = `{"ids":[1],"next_cursor":${number},"next_cursor_str":"${text}"}`;
+  expect(judge(200, body)).toMatchObject({ kind: 'ok', value: { nextCursor } });
+  expect(judge(200, ` ${body}`)).toMatchObject({ kind: 'ok', value: { nextCursor } });
+});
+
 test('Retry-After of a service that failed is minded', () => {
   expect(judge(503, '', { 'retry-after': '120' })).toMatchObject({ kind: 'transient', retryInMs: 120_000 });
+});
+
+test.each([
+  [401, coded(32), 'HEADGATE_AUTHENTICATION_FAILED'],
+  [403, coded(99), 'HEADGATE_AUTHENTICATION_FAILED'],
+  [401, '', 'HEADGATE_UNAUTHORIZED'],
+  [401, '{"title":"Unauthorized","status":401}', 'HEADGATE_UNAUTHORIZED'],
+])('%i %s may be about the clock if the answer’s Date differs by minutes', (status, body, code) => {
+  const at = (date: string): Verdict<FollowersAnswer> => judge(status, body, { date });
+  expect(at(DATE)).toMatchObject({ kind: 'clock-wrong', offsetMs: 600_000, error: { code } });
+  expect(at('Wed, 31 Dec 2025 23:00:00 GMT')).toMatchObject({ kind: 'clock-wrong', offsetMs: -3_600_000 });
+  for (const close of [EXACT_DATE, 'Thu, 01 Jan 2026 00:03:59 GMT', 'Wed, 31 Dec 2025 23:56:30 GMT', 'noon']) {
+    expect(at(close)).toMatchObject({ kind: 'unauthorized', error: { code } });
+  }
+});
+
+test('other errors of a credential are not about the clock', () => {
+  for (const code of [64, 89, 215, 326, 453]) expect(judge(401, coded(code))).toMatchObject({ kind: 'unauthorized' });
 });
 
 test('a clock that is wrong is measured by the answer’s Date', () => {

@@ -36,8 +36,6 @@ describe('the contract of every source', () => {
       },
       { body: '{"ids":["12","kept to itself"],"next_cursor":0}', where: 'ids.1: expected digits of at most 64 bits, got text' },
       { body: '{"ids":{"kept":"kept to itself"},"next_cursor":0}', where: 'ids: expected a list, got an object' },
-      { body: '{"ids":["12"],"next_cursor":"kept to itself"}', where: 'next_cursor: expected a whole number or its digits, got text' },
-      { body: '{"ids":["12"],"token":"kept to itself"}', where: 'next_cursor: expected a whole number or its digits, got nothing' },
       { body: '{"token":"kept to itself"}', where: 'ids: expected a list, got nothing' },
       { body: '["kept to itself"]', where: 'expected an object with ids, got a list' },
     ],
@@ -125,6 +123,25 @@ describe('a walk', () => {
     expect(server.requests).toHaveLength(3);
   });
 
+  test('a page without a next cursor is requested again once', async () => {
+    await using server = await startFollowers({ users: { alpha: { followers: 12 } }, faults: [{ name: 'no-cursor', at: 3 }] });
+    await using api = open(server);
+    expect((await collect(api, { count: 2 })).flatMap(({ ids }) => ids)).toEqual(server.followersOf('alpha'));
+    expect(server.requests).toHaveLength(7);
+  });
+
+  test('a page that still has no next cursor arrives, and ends the walk with an error, also in a resumed one', async () => {
+    await using server = await startFollowers({ users: { alpha: { followers: 12 } }, faults: [{ name: 'no-cursor', at: 3, times: 2 }] });
+    await using api = open(server);
+    const got: FollowerPage[] = [];
+    const error = await collect(api, { count: 2 }, got).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'HEADGATE_UNFIT_ANSWER', subject: '@alpha', retryable: true });
+    expect(got.flatMap(({ ids }) => ids)).toEqual(server.followersOf('alpha').slice(0, 6));
+    expect(got.at(-1)).toMatchObject({ nextCursor: '', next: { cursor: got[1]?.nextCursor, isUnknown: true } });
+    await expect(collect(api, { from: got.at(-1)?.next })).rejects.toMatchObject({ code: 'HEADGATE_UNFIT_ANSWER' });
+    expect(server.requests).toHaveLength(4);
+  });
+
   test('consecutive empty pages are counted across restarts, and from 0 again after one that is not', async () => {
     const body = (ids: readonly string[], next: number): Respond => whole(JSON.stringify({ ids, next_cursor: next }));
     const pages = [['1'], [], [], ['2'], [], [], [], []].map((ids, i) => body(ids, i + 10));
@@ -173,6 +190,42 @@ describe('a walk', () => {
       undefined,
     ]);
   });
+});
+
+test.each(['problem', 'text', 'empty'] as const)(
+  'a wrong clock is seen in a refusal without a code (%s), and corrected',
+  async (errorFormat) => {
+    const keys = { consumerKey: 'consumer-key', consumerSecret: 'consumer-secret', token: 'token-1', tokenSecret: 'token-secret' };
+    await using server = await startFollowers({
+      users: { alpha: { followers: 3 } },
+      credentials: [{ name: 'user', oauth1: keys }],
+      faults: [{ name: 'clock-skew', minutes: 60 }],
+      errorFormat,
+    });
+    const reasons: (string | undefined)[] = [];
+    await using api = open(server, {
+      credentials: [{ name: 'user', signer: oauth1(keys) }],
+      onAttempt: ({ reason }) => reasons.push(reason),
+    });
+    expect((await collect(api, {})).flatMap(({ ids }) => ids)).toEqual(server.followersOf('alpha'));
+    expect(reasons).toEqual([expect.stringMatching(/^user: the service's clock is 3,[56]\d\d s ahead of ours; corrected$/), undefined]);
+  },
+);
+
+test('wrong keys on a machine with a wrong clock end with what is known of both', async () => {
+  const keys = { consumerKey: 'consumer-key', consumerSecret: 'consumer-secret' };
+  await using server = await startFollowers({
+    credentials: [{ name: 'user', oauth1: keys }],
+    faults: [{ name: 'clock-skew', minutes: 60 }],
+  });
+  await using api = open(server, { credentials: [{ name: 'user', signer: oauth1({ ...keys, consumerSecret: 'another' }) }] });
+  await expect(collect(api, {})).rejects.toMatchObject({
+    code: 'HEADGATE_AUTHENTICATION_FAILED',
+    message: expect.stringMatching(
+      /^user: the service doesn't accept it \(401 .*\)\. Check its keys and tokens\. The service's clock is 3,[56]\d\d s ahead of ours in its last response, and 3 corrections in a row didn't help\.$/,
+    ) as string,
+  });
+  expect(server.requests).toHaveLength(4);
 });
 
 test('a signal ends a walk from outside, with its reason, and the request in flight', async () => {

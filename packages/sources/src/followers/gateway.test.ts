@@ -12,7 +12,6 @@ test.each([
   [403, 'text/html', '<!DOCTYPE html><title>Prove that you are human</title>'],
   [404, 'text/html', '<h1>Not Found</h1>'],
   [200, 'text/html', '<title>Sign in to this network</title>'],
-  [401, 'application/json', '{"message":"Unauthorized"}'],
 ])('a gateway that answers %s (%s) for the service is an outage: no user pays for it', async (status, type, body) => {
   const clock = virtualClock();
   let isUp = false;

@@ -9,33 +9,6 @@ import type { Checkpoint } from '../paging.ts';
  */
 const wirePage = z.looseObject({ ids: z.custom<readonly unknown[]>(Array.isArray) });
 
-/** The service's two formats of errors: a list `errors`, or a single text `error` for protected accounts. */
-const wireErrors = z.looseObject({
-  errors: z
-    .array(z.looseObject({ code: z.coerce.number().optional(), message: z.string().optional() }))
-    .optional()
-    .catch(undefined),
-  error: z.string().optional().catch(undefined),
-});
-
-export interface SpokenErrors {
-  readonly errors: readonly { readonly code?: number | undefined; readonly message?: string | undefined }[];
-  /** The text of the format with a single `error`. */
-  readonly error: string | undefined;
-}
-
-/** Returns the errors in a response that isn't a page. Empty if it has neither format of errors. */
-export function spokenErrors(value: unknown): SpokenErrors {
-  const { data } = wireErrors.safeParse(value);
-  return { errors: data?.errors ?? [], error: data?.error };
-}
-
-/** True if a response has one of the service's two formats of errors. */
-export function isSpokenError(value: unknown): boolean {
-  const { data } = wireErrors.safeParse(value);
-  return data?.errors !== undefined || data?.error !== undefined;
-}
-
 export interface PageContent {
   readonly ids: readonly string[];
   readonly nextCursor: string;
@@ -51,8 +24,11 @@ export interface ReadPageOptions {
 
 export type ReadPage =
   | { readonly kind: 'page'; readonly content: PageContent }
-  /** `where`: the field that is wrong, and the value expected there. It quotes nothing of the response. */
-  | { readonly kind: 'schema-mismatch'; readonly where: string };
+  /**
+   * `where`: the field that is wrong, and the value expected there. It quotes nothing of the response. `content`: the page with an empty
+   * cursor, if only the cursor with which the walk continues is wrong.
+   */
+  | { readonly kind: 'schema-mismatch'; readonly where: string; readonly content?: PageContent };
 
 /** Reads a page from parsed JSON. If the page lacks the cursor that the walk doesn't need, that cursor is `0`. */
 export function readPage(value: unknown, options: ReadPageOptions, isExact = false): ReadPage {
@@ -61,10 +37,6 @@ export function readPage(value: unknown, options: ReadPageOptions, isExact = fal
   if (!parsed.success) return mismatch(whereOfIds(value));
   const page = parsed.data;
   const cursors = { next: cursorOf(page, 'next_cursor'), previous: cursorOf(page, 'previous_cursor') };
-  if (cursors[needed] === undefined) {
-    const name = `${needed}_cursor`;
-    return mismatch(`${name}: expected a whole number or its digits, got ${jsonKind(page[`${name}_str`] ?? page[name])}`);
-  }
   const { next = '0', previous = '0' } = cursors;
   const ids: string[] = [];
   let hasNumbers = typeof next === 'number' || typeof previous === 'number';
@@ -84,7 +56,9 @@ export function readPage(value: unknown, options: ReadPageOptions, isExact = fal
     const at = ids.findIndex((id) => /[^0-9]/.test(id));
     return mismatch(whereOfId(at, page.ids[at]));
   }
-  return { kind: 'page', content: { ids, nextCursor: String(next), previousCursor: String(previous) } };
+  const content = { ids, nextCursor: String(next), previousCursor: String(previous) };
+  if (cursors[needed] !== undefined) return { kind: 'page', content };
+  return { kind: 'schema-mismatch', where: whereOfCursor(page, `${needed}_cursor`), content: { ...content, [`${needed}Cursor`]: '' } };
 }
 
 /** Parses the page again with numbers as their source text. Slower, so only for pages that need it. */
@@ -111,9 +85,22 @@ function whereOfId(at: number, given: unknown): string {
   return `ids.${at}: expected digits of at most 64 bits, got ${jsonKind(given)}`;
 }
 
-/** Reads a cursor from its number field or its string field (`_str`). An invalid field is ignored. If both are valid, the string counts. */
+/**
+ * Reads a cursor from its number field and its string field (`_str`). An invalid field is ignored. If both are valid and one of them is 0,
+ * the other counts, because ending a walk too early would lose IDs. Undefined if there is no valid field, or if they name different pages.
+ */
 function cursorOf(page: Readonly<Record<string, unknown>>, name: string): string | number | undefined {
-  return [page[`${name}_str`], page[name]].find(isCursor);
+  const [text, number] = [page[`${name}_str`], page[name]].filter(isCursor);
+  if (text === undefined || number === undefined || Number(number) === 0) return text;
+  if (Number(text) === 0) return number;
+  // The number can have lost digits.
+  return Number(text) === Number(number) ? text : undefined;
+}
+
+function whereOfCursor(page: Readonly<Record<string, unknown>>, name: string): string {
+  const [text, number] = [page[`${name}_str`], page[name]];
+  if (isCursor(text) && isCursor(number)) return `${name}: expected the number of ${name}_str, got another one`;
+  return `${name}: expected a whole number or its digits, got ${jsonKind(text ?? number)}`;
 }
 
 function isCursor(value: unknown): value is string | number {
@@ -141,9 +128,12 @@ export interface FollowersAnswer<Id extends string | bigint = string> {
   readonly user: string;
   /** Cursor with which the page was requested. */
   readonly cursor: string;
-  /** Cursor of the next page. `0` on the last page, and in a backward walk if the service sends none. */
+  /**
+   * Cursor of the next page. `0` on the last page, and in a backward walk if the service sends none. Empty if a forward walk needs it and the
+   * service sends none that is valid: the walk then ends with `HEADGATE_UNFIT_ANSWER`.
+   */
   readonly nextCursor: string;
-  /** Cursor of the previous page. `0` on the first page, and in a forward walk if the service sends none. */
+  /** Cursor of the previous page: as `nextCursor`, with the directions exchanged. `0` on the first page. */
   readonly previousCursor: string;
   /** IDs in the order of the service. A page can be short or empty without being the last. */
   readonly ids: readonly Id[];

@@ -60,8 +60,9 @@ export function followersPaging(options: FollowersWalk): Paging<FollowersQuery, 
   return {
     first: cursor,
     query: (at) => ({ ...common, cursor: at }),
-    next({ nextCursor, previousCursor }) {
+    next({ nextCursor, previousCursor }, at) {
       const given = direction === 'next' ? nextCursor : previousCursor;
+      if (given === '') return { cursor: at, isUnknown: true };
       return given === END ? 'last' : { cursor: given };
     },
     maxEmptyPages,

@@ -7,22 +7,23 @@ import type { HttpResponse } from './response.ts';
 export type JsonBody = { readonly kind: 'json'; readonly value: unknown } | { readonly kind: 'broken'; readonly reason: string };
 
 /**
- * Returns why a response with an error status seems to come from a gateway, not from a service that speaks JSON: its body is HTML or other
- * text. Undefined for JSON, and for an empty body, which any service can send.
+ * Returns why a response with an error status seems to come from a gateway in front of the service: its body is HTML. Undefined for JSON, for
+ * other text and for an empty body, which any service can send.
  */
 export function foreignBody(answer: HttpResponse): string | undefined {
-  const body = jsonBody(answer, JSON.parse);
-  return body.kind === 'json' || body.reason === EMPTY ? undefined : body.reason;
+  return /^(?:\ufeff)?\s*</.test(answer.body.toString('utf8', 0, FIRST_BYTES)) ? HTML : undefined;
 }
 
-const EMPTY = 'got an empty body instead of JSON';
+const HTML = 'got HTML instead of JSON';
+/** The white space before a page of HTML is shorter than this. */
+const FIRST_BYTES = 1_024;
 
 /** Parses a response's body with `parse`. For HTML, truncated JSON and other broken bodies, returns the reason. */
 export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown): JsonBody {
   const text = decoded(answer.body);
   if (text === undefined) return { kind: 'broken', reason: "the body isn't UTF-8 text" };
-  if (/^\s*</.test(text)) return { kind: 'broken', reason: 'got HTML instead of JSON' };
-  if (/^\s*$/.test(text)) return { kind: 'broken', reason: EMPTY };
+  if (/^\s*</.test(text)) return { kind: 'broken', reason: HTML };
+  if (/^\s*$/.test(text)) return { kind: 'broken', reason: 'got an empty body instead of JSON' };
   try {
     return { kind: 'json', value: parse(text) };
   } catch (error) {
