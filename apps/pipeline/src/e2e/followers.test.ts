@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type FollowersUser, loadRecording, startFollowers } from '@headgate/sandbox';
 import { describe, expect, it } from 'vitest';
 import { followers } from '../pipelines/followers.ts';
+import { recordSchemas } from '../records/index.ts';
 import { place as virtualPlace } from '../status/shown-run.fixture.ts';
 import { addJobs } from './embedded-log.fixture.ts';
 import { type ReadRecord, SECRETS, followersYaml, workplace } from './headgate-process.fixture.ts';
@@ -135,6 +136,54 @@ describe('headgate run, followers', () => {
     expect([deadLetter?.key, deadLetter?.value['error']]).toMatchObject(['@alpha', { code: 'HEADGATE_CURSOR_LOOP' }]);
     expect(idsOf(await place.records('followers.ids'))).toEqual(service.followersOf('alpha').slice(0, 250));
   });
+
+  it('keeps a page without a next cursor, fails its crawl, and replays it from the start', async () => {
+    await using service = await startFollowers({
+      ...FREELY,
+      users: { alpha: { followers: 600, pageSize: 50 } },
+      faults: [{ name: 'no-cursor', at: 5, times: 2 }],
+    });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'], more: '  count: 50\n' }));
+    const run = await place.headgate('run');
+    expect(run.code).toBe(1);
+    const [deadLetter] = await place.records('followers.dead-letters');
+    expect([deadLetter?.key, deadLetter?.value['error']]).toMatchObject([
+      '@alpha',
+      {
+        code: 'HEADGATE_UNFIT_ANSWER',
+        retryable: true,
+        message: expect.stringContaining('page 5 arrived, but names no valid next page') as string,
+      },
+    ]);
+    expect(idsOf(await place.records('followers.ids'))).toEqual(service.followersOf('alpha').slice(0, 250));
+    const pages = (await place.records('followers.pages')).map(({ value }) => recordSchemas['followers.pages'].parse(value));
+    expect(pages.map(({ nextCursor }) => nextCursor === '')).toEqual([false, false, false, false, true]);
+    expect((await place.headgate('replay', 'followers')).code).toBe(0);
+    expect((await place.headgate('run')).code).toBe(0);
+    expect(idsOf(await place.records('followers.ids')).slice(250)).toEqual(service.followersOf('alpha'));
+  });
+
+  it.each(['problem', 'text', 'empty'] as const)(
+    'ends for a missing user and a refused token whose errors have no code (%s)',
+    async (errorFormat) => {
+      const names = ['one', 'two', 'three'];
+      await using service = await startFollowers({
+        ...FREELY,
+        users: Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`user${i}`, { followers: 3 }])),
+        credentials: names.map((name) => ({ name, bearer: `${name}-token`, ...(name === 'two' && { refusedWith: 453 }) })),
+        errorFormat,
+      });
+      const config = followersYaml({ url: service.url, users: ['nobody', 'user0', 'user1', 'user2', 'user3', 'user4', 'user5'] });
+      const listed = names.map((name) => `    - { name: ${name}, bearer: ${name}-token }\n`).join('');
+      await using place = await workplace(config.replace(/ {4}- \{ name: app.*\n/, listed));
+      const run = await place.headgate('run');
+      expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('@nobody')]);
+      expect(
+        (await place.records('followers.dead-letters')).map(({ key, value }) => [key, (value['error'] as { code: string }).code]),
+      ).toEqual([['@nobody', 'HEADGATE_USER_NOT_FOUND']]);
+      expect(await place.records('followers.ids')).toHaveLength(18);
+    },
+  );
 
   it('detects a loop across a restart, and replays it from the start', async () => {
     const pages = recordedPages().map((page, i) =>

@@ -76,7 +76,10 @@ export const recordSchemas: { readonly [Topic in RecordTopic]: z.ZodType<RecordV
     ...crawlPart,
     page,
     cursor: cursor.describe('Cursor of this page.'),
-    nextCursor: cursor.describe('Cursor of the next page; 0 on the last.'),
+    nextCursor: z
+      .string()
+      .regex(/^(-?\d{1,20})?$/)
+      .describe('Cursor of the next page; 0 on the last. Empty if the service named no valid one; then the crawl failed.'),
     previousCursor: cursor.describe('Cursor of the previous page; 0 on the first.'),
     ids: z.array(id).describe("Follower IDs, in the service's order."),
   }),
