@@ -17,7 +17,10 @@ export interface WalkedSource<Query, Page> extends SourceControls {
 export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, Request, Value, Topics extends TopicMap> {
   /** The source to walk. The lane closes it. */
   readonly source: WalkedSource<Query, Page>;
-  /** Returns how a request's walk gets from page to page. `carried`: see `carry`. */
+  /**
+   * Returns how a request's walk gets from page to page. `carried`: see `carry`. Name the parameter, as in `(_request) => cursorParameter(…)`,
+   * even if it isn't used: TypeScript infers the types of queries and pages only for a function with parameters.
+   */
   paging(request: Request, start: { readonly carried: Json | undefined }): Paging<Query, Page, Cursor>;
   /** Transforms between pages and records. Their state is stored in the checkpoint automatically. */
   readonly through?: readonly Transform<Page, Page>[] | readonly [Transform<Page, Value>];
