@@ -7,8 +7,11 @@ import type { FollowerList } from './follower-list.ts';
 
 export const followersPath = '/1.1/followers/ids.json';
 
+/** The challenge that recorded responses with status 401 have (RFC 9110, section 11.6.1), with another realm. */
+const CHALLENGE = { 'www-authenticate': 'OAuth realm="followers"' };
+
 export function followersError(status: number, code: number, message: string): Answer {
-  return jsonAnswer(status, JSON.stringify({ errors: [{ code, message }] }));
+  return jsonAnswer(status, JSON.stringify({ errors: [{ code, message }] }), status === 401 ? CHALLENGE : {});
 }
 
 /** Creates the refusal of a request over the limit, with its fields in the order of recorded responses. */
@@ -18,7 +21,7 @@ export function limitAnswer(headers: Readonly<Record<string, string>>): Answer {
 
 /** Creates the refusal for a protected account. Its format differs from that of all other errors, and its slashes are escaped. */
 export function protectedAnswer(): Answer {
-  return jsonAnswer(401, `{"request":"${followersPath.replaceAll('/', String.raw`\/`)}","error":"Not authorized."}`);
+  return jsonAnswer(401, `{"request":"${followersPath.replaceAll('/', String.raw`\/`)}","error":"Not authorized."}`, CHALLENGE);
 }
 
 /** The format of errors, except for the 429: see `FollowersSandboxOptions.errorFormat`. */

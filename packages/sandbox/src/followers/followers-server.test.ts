@@ -332,6 +332,27 @@ test('a wrong bearer token is code 89, no Authorization at all code 215, and nei
   expect((await get('?screen_name=alpha')).headers.get('x-rate-limit-remaining')).toBe('14');
 });
 
+test('each 401 names the scheme to authenticate with, as the recorded ones do, and no other error does', async () => {
+  await start({
+    users: { alpha: {}, hidden: { protected: true }, bad: { error: 63 } },
+    credentials: [
+      { name: 'app', bearer: 'secret-a' },
+      { name: 'user', oauth1: consumer },
+    ],
+  });
+  const challenge = async (...asked: Parameters<typeof get>): Promise<unknown[]> => {
+    const { status, headers } = await get(...asked);
+    return [status, headers.get('www-authenticate')];
+  };
+  const oauth = 'OAuth realm="followers"';
+  expect(await challenge('?screen_name=hidden')).toEqual([401, oauth]);
+  expect(await challenge('?screen_name=alpha', { authorization: 'Bearer other' })).toEqual([401, oauth]);
+  expect(await challenge('?screen_name=alpha', signed('?screen_name=alpha', {}, 'wrong'))).toEqual([401, oauth]);
+  expect(await challenge('?screen_name=alpha', {})).toEqual([400, null]);
+  expect(await challenge('?screen_name=bad')).toEqual([403, null]);
+  expect(await challenge('?screen_name=alpha')).toEqual([200, null]);
+});
+
 test('a skewed clock shows in date and reset alike, and OAuth timestamps are judged by it', async () => {
   const now = (): number => 1_900_000_000_000;
   const credentials = [

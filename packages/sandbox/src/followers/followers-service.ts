@@ -78,12 +78,7 @@ export function createFollowersService(options: FollowersServiceOptions): (excha
     }
     const answered = (answer: Answer): Served => ({ answer: withHeaders(answer, headers), refused: false, seen: named });
     if (fault?.name === '429') {
-      const retryAfter = fault.retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(fault.retryAfterMs / 1000)) };
-      const refusal = limitAnswer({
-        ...headers,
-        'x-rate-limit-remaining': '0',
-        ...retryAfter,
-      });
+      const refusal = limitAnswer({ ...headers, 'x-rate-limit-remaining': '0', ...waitHeaders(fault.retryAfterMs, serverNowMs) });
       return { answer: refusal, refused: false, seen: named };
     }
     if (fault?.name === '503') return answered(followersError(fault.status ?? 503, 130, 'Over capacity'));
@@ -150,6 +145,13 @@ function rateHeaders({ limit, remaining, resetMs }: WindowVerdict, skewMs: numbe
     'x-rate-limit-remaining': String(remaining),
     'x-rate-limit-reset': String(Math.floor((resetMs + skewMs) / 1000)),
   };
+}
+
+/** Both ways to tell a wait end at the same time, because clients differ in which one they read. */
+function waitHeaders(waitMs: number | undefined, serverNowMs: number): Record<string, string> {
+  if (waitMs === undefined) return {};
+  const seconds = Math.ceil(waitMs / 1000);
+  return { 'retry-after': String(seconds), 'x-rate-limit-reset': String(Math.floor(serverNowMs / 1000) + seconds) };
 }
 
 function withHeaders(answer: Answer, headers: Readonly<Record<string, string>>): Answer {

@@ -39,7 +39,7 @@ export type Fault = FaultPlace &
     | {
         /** A refusal that the requests counted so far don't explain. */
         readonly name: '429';
-        /** Wait in milliseconds. It is sent as `retry-after` in whole seconds, rounded up. Default: no header. */
+        /** Wait in milliseconds. It is sent as `retry-after` in whole seconds, rounded up, and followers get the same reset. Default: no header. */
         readonly retryAfterMs?: number;
       }
     | {

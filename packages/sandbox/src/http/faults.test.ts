@@ -106,6 +106,17 @@ test('429: refused with the headers of an empty window that still has room', asy
   expect((await get()).status).toBe(200);
 });
 
+test('429 with a wait: the reset of the window is when the wait ends, by the clock of the service', async () => {
+  const now = (): number => 1_900_000_000_400;
+  running = await startFollowers({ now, faults: [{ name: '429', retryAfterMs: 1500 }] });
+  const { headers } = await request(`${running.url}/1.1/followers/ids.json?screen_name=alpha`, {
+    headers: { authorization: 'Bearer secret' },
+  });
+  expect([headers['retry-after'], headers['x-rate-limit-remaining'], headers['x-rate-limit-reset']]).toEqual(['2', '0', '1900000002']);
+  const next = await request(`${running.url}/1.1/followers/ids.json?screen_name=alpha`, { headers: { authorization: 'Bearer secret' } });
+  expect(next.headers['x-rate-limit-reset']).toBe('1900000900');
+});
+
 test('503: over capacity, or another 5xx', async () => {
   await start({ name: '503', at: 1 }, { name: '503', at: 2, status: 502 });
   expect(await get()).toMatchObject({ status: 503, text: '{"errors":[{"code":130,"message":"Over capacity"}]}' });
