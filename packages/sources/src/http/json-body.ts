@@ -20,8 +20,8 @@ const FIRST_BYTES = 1_024;
 
 /** Parses a response's body with `parse`. For HTML, truncated JSON and other broken bodies, returns the reason. */
 export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown): JsonBody {
-  const text = decoded(answer.body);
-  if (text === undefined) return { kind: 'broken', reason: "the body isn't UTF-8 text" };
+  const text = decoded(answer)?.replace(GUARD, '');
+  if (text === undefined) return { kind: 'broken', reason: "the body isn't text in UTF-8 or in the charset of its content-type" };
   if (/^\s*</.test(text)) return { kind: 'broken', reason: HTML };
   if (/^\s*$/.test(text)) return { kind: 'broken', reason: 'got an empty body instead of JSON' };
   try {
@@ -60,13 +60,25 @@ function whereOf({ issues: [issue] }: z.ZodError, value: unknown): string {
   return `${place}${expected}, got ${jsonKind(at)}`;
 }
 
-/** Decodes UTF-8 without its byte order mark. Returns undefined for other bytes. */
-function decoded(body: Buffer): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body);
-  } catch {
-    return undefined;
+/** Gerrit and others write these characters before their JSON, so that a browser doesn't run it as a script. */
+const GUARD = /^\s*\)\]\}'?,?\s*/;
+
+/**
+ * Decodes a text without its byte order mark. JSON is UTF-8 (RFC 8259), so other charsets count only if the bytes aren't UTF-8: UTF-16 with
+ * a byte order mark, or the charset of `content-type`. Returns undefined for other bytes.
+ */
+function decoded({ body, headers }: HttpResponse): string | undefined {
+  const [, labelled] = /;\s*charset="?([\w:-]{1,40})/i.exec(headers['content-type'] ?? '') ?? [];
+  const marked = body[0] === 0xff && body[1] === 0xfe ? 'utf-16le' : body[0] === 0xfe && body[1] === 0xff ? 'utf-16be' : undefined;
+  for (const charset of ['utf-8', marked, labelled]) {
+    if (charset === undefined) continue;
+    try {
+      return new TextDecoder(charset, { fatal: true }).decode(body);
+    } catch {
+      // The bytes don't fit, or the charset is unknown.
+    }
   }
+  return undefined;
 }
 
 /** Returns the type of a JSON value in words, for messages that must not quote the value. */
