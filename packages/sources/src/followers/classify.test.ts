@@ -313,6 +313,13 @@ test.each([
   });
 });
 
+test('a cursor that is spelled as no cursor is ignored, whether the ids are numbers or texts', () => {
+  for (const id of ['1', '"1"', '9007199254740993']) {
+    const body = `{"ids":[${id}],"next_cursor":5,"previous_cursor":70e1,"previous_cursor_str":"9"}`;
+    expect(judge(200, body)).toMatchObject({ kind: 'ok', value: { nextCursor: '5', previousCursor: '9' } });
+  }
+});
+
 test.each([
   ['0', '8882581338626179201', '8882581338626179201'],
   ['8882581338626179201', '0', '8882581338626179201'],

@@ -39,7 +39,7 @@ export function readPage(value: unknown, options: ReadPageOptions, isExact = fal
   const cursors = { next: cursorOf(page, 'next_cursor'), previous: cursorOf(page, 'previous_cursor') };
   const { next = '0', previous = '0' } = cursors;
   const ids: string[] = [];
-  let hasNumbers = typeof next === 'number' || typeof previous === 'number';
+  let hasNumbers = CURSOR_FIELDS.some((name) => typeof page[name] === 'number');
   if (!isExact && (hasLostDigits(next) || hasLostDigits(previous))) return readExactPage(options);
   for (let i = 0; i < page.ids.length; i += 1) {
     const given = page.ids[i];
@@ -96,6 +96,8 @@ function cursorOf(page: Readonly<Record<string, unknown>>, name: string): string
   // The number can have lost digits.
   return Number(text) === Number(number) ? text : undefined;
 }
+
+const CURSOR_FIELDS = ['next_cursor', 'next_cursor_str', 'previous_cursor', 'previous_cursor_str'];
 
 function whereOfCursor(page: Readonly<Record<string, unknown>>, name: string): string {
   const [text, number] = [page[`${name}_str`], page[name]];
