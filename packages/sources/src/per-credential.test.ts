@@ -21,7 +21,7 @@ describe.each([
     const scene = await play([refusal, refusal, ok, ok], { credentials: three });
     expect((await scene.query()).value).toBe('good');
     expect(attempts(scene)).toEqual(['a unauthorized', 'b unauthorized', 'c ok']);
-    expect(scene.events[0]?.reason).toBe('a: toy Headgate requests it with another credential.');
+    expect(scene.events[0]?.reason).toBe('toy Headgate requests it with another credential.');
     expect(members(scene)).toEqual(['a', 'b', 'c']);
     expect((await scene.query()).value).toBe('good');
     expect(attempts(scene).at(-1)).toBe('a ok');

@@ -161,7 +161,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
         progress.refusal = error;
         if (progress.refusedBy.size > 1) error.message += ` Headgate requested it with each of ${[...progress.refusedBy].join(', ')}.`;
         if (options.hasOther()) {
-          const reason = `${credential.name}: ${error.message} Headgate requests it with another credential.`;
+          const reason = `${error.message} Headgate requests it with another credential.`;
           return { kind: 'retry', outcome: 'unauthorized', reason, retryInMs: 0, pauseMs: 0 };
         }
       }
