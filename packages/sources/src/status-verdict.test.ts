@@ -57,6 +57,17 @@ test.each([400, 401, 403, 404, 410, 422])('%i counts, whatever other text the bo
   expect(judged(status, '\n<html>').kind).toBe('transient');
 });
 
+test('a 401 may be about the clock if the answer’s Date differs by minutes', () => {
+  const at = (date: string) => judged(401, '', { date });
+  expect(at('Thu, 01 Jan 2026 01:00:00 GMT')).toMatchObject({
+    kind: 'clock-wrong',
+    offsetMs: 3_600_000,
+    error: { code: 'HEADGATE_UNAUTHORIZED' },
+  });
+  expect(at('Thu, 01 Jan 2026 00:03:59 GMT').kind).toBe('unauthorized');
+  expect(judged(403, '', { date: 'Thu, 01 Jan 2026 01:00:00 GMT' }).kind).toBe('fatal');
+});
+
 test('Retry-After of a service that failed is passed on', () => {
   expect(judged(503, '', { 'retry-after': 'Thu, 01 Jan 2026 00:00:30 GMT' })).toMatchObject({ kind: 'transient', retryInMs: 30_000 });
 });

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { parseExact } from './exact-json.ts';
 import { foreignBody, jsonVerdict } from './http/json-body.ts';
-import { retryAfterMs } from '@headgate/throttle';
+import { httpDate, retryAfterMs } from '@headgate/throttle';
 import { refusalWaitMs } from './http/rate-headers.ts';
 import type { HttpResponse } from './http/response.ts';
 import type { ClassifyContext } from './source-definition.ts';
@@ -20,7 +20,7 @@ export interface StatusVerdictOptions {
  * - 2xx: `jsonVerdict` with the schema.
  * - 420, 429, and 403 whose headers name a wait: `rate-limited`.
  * - 408, 425, 5xx, and an error that is HTML, which probably comes from a gateway: `transient`.
- * - 401: `unauthorized`. 404, 410: `not-found`. Any other: `fatal`, because the service would send the same response again. The form of the
+ * - 401: `unauthorized`, or `clock-wrong` if the response's Date is more than four minutes from the local clock. 404, 410: `not-found`. Any other: `fatal`, because the service would send the same response again. The form of the
  *   body doesn't count.
  */
 export function statusVerdict<Value>(
@@ -44,7 +44,7 @@ export function statusVerdict<Value>(
     new SourceError({ code, message, retryable: false, service, subject, credential, status });
   if (status === 401) {
     const message = `${credential}: ${service} refuses the credential (401). Check its secret.`;
-    return { kind: 'unauthorized', error: error('HEADGATE_UNAUTHORIZED', message) };
+    return refusedCredential(answer, context, error('HEADGATE_UNAUTHORIZED', message));
   }
   if (status === 404 || status === 410) {
     const message = `${subject}: ${service} doesn't have it (${status}). Check the request; if everything is missing, check baseUrl.`;
@@ -54,3 +54,12 @@ export function statusVerdict<Value>(
   const message = `${subject}: ${service} refuses the request (${status}), and a retry won't change that. Check the request and the credential's rights.`;
   return { kind: 'fatal', error: error(code, message) };
 }
+
+/** Returns the verdict on a refused credential, whose signature may have been refused because of the clock. */
+export function refusedCredential({ headers }: HttpResponse, { epochMs }: ClassifyContext<unknown>, error: SourceError): Verdict<never> {
+  const offsetMs = (httpDate(headers['date']) ?? epochMs) - epochMs;
+  return Math.abs(offsetMs) > CLOCK_TOLERANCE_MS ? { kind: 'clock-wrong', offsetMs, error } : { kind: 'unauthorized', error };
+}
+
+/** Services that check timestamps tolerate about five minutes. */
+const CLOCK_TOLERANCE_MS = 4 * 60_000;

@@ -3,6 +3,7 @@ import { foreignBody, jsonBody } from '../http/json-body.ts';
 import { refusalWaitMs } from '../http/rate-headers.ts';
 import type { HttpResponse } from '../http/response.ts';
 import type { ClassifyContext } from '../source-definition.ts';
+import { refusedCredential } from '../status-verdict.ts';
 import type { Verdict } from '../verdict.ts';
 import { followerError, type FollowerErrorCode } from './follower-error.ts';
 import { idCount } from './id-count.ts';
@@ -117,14 +118,13 @@ function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, 
   }
   const error = followerError({ code: meaning, user: query.label, credential, status, said });
   switch (meaning) {
-    case 'HEADGATE_CLOCK_WRONG':
-    case 'HEADGATE_AUTHENTICATION_FAILED':
-    case 'HEADGATE_UNAUTHORIZED': {
+    case 'HEADGATE_CLOCK_WRONG': {
       const date = httpDate(headers['date']);
-      const offsetMs = date === undefined ? 0 : date - epochMs;
-      const mayBeClock = date !== undefined && (meaning === 'HEADGATE_CLOCK_WRONG' || Math.abs(offsetMs) > CLOCK_TOLERANCE_MS);
-      return mayBeClock ? { kind: 'clock-wrong', offsetMs, error } : { kind: 'unauthorized', error };
+      return date === undefined ? { kind: 'unauthorized', error } : { kind: 'clock-wrong', offsetMs: date - epochMs, error };
     }
+    case 'HEADGATE_AUTHENTICATION_FAILED':
+    case 'HEADGATE_UNAUTHORIZED':
+      return refusedCredential(answer, context, error);
     case 'HEADGATE_AUTHENTICATION_BAD':
     case 'HEADGATE_TOKEN_INVALID':
     case 'HEADGATE_CREDENTIAL_SUSPENDED':
@@ -145,9 +145,6 @@ function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, 
       return { kind: 'fatal', error };
   }
 }
-
-/** A difference of this many ms between the clocks may be the cause of a refused signature. The service tolerates about five minutes. */
-const CLOCK_TOLERANCE_MS = 4 * 60_000;
 
 function meaningOf({ code, problems }: SpokenError): Meaning | undefined {
   return CODES.get(code ?? NaN) ?? problems.map((one) => PROBLEMS.get(one)).find((one) => one !== undefined);
