@@ -66,4 +66,14 @@ export type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RequestEvent, 
 export type { Histogram } from './view/histogram.ts';
 export type { KeysRow, PipelineSnapshot, Progress, RunSnapshot, WalkRow, WorkRow } from './view/run-snapshot.ts';
 export { walk } from './walk/walk.ts';
-export type { After, AfterIo, Crawl, RefusedPart, WalkChange, WalkDefinition, WalkedSource, WalkPosition } from './walk/walk-definition.ts';
+export type {
+  After,
+  AfterIo,
+  CarryingWalk,
+  Crawl,
+  RefusedPart,
+  WalkChange,
+  WalkDefinition,
+  WalkedSource,
+  WalkPosition,
+} from './walk/walk-definition.ts';

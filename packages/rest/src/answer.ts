@@ -13,17 +13,27 @@ import {
 } from '@headgate/sources';
 import type { Json } from '@headgate/throttle';
 import * as z from 'zod';
-import { MAX_DIGESTS, carriedOn, crowdedIn } from './carried.ts';
-import { type Cursor, againFrom, firstAt, nextWindow, restartTime } from './cursor.ts';
+import { newestOf } from './carried.ts';
+import { type Cursor, MAX_AGAIN, againFrom, firstAt, nextWindow, restartTime, upToOf } from './cursor.ts';
 import { type Said, saidAt, waitAt } from './evidence.ts';
 import { digestOf, kindOf, numberOf, scalarOf, spelled } from './json-value.ts';
-import { type ErrorRule, type Pages, type Stream, keyPaths, placeholders } from './language.ts';
+import {
+  type ErrorRule,
+  type Pages,
+  type Stream,
+  isByTime,
+  keyPaths,
+  overlapsPages,
+  placeholders,
+  sendsSince,
+  sinceRoughness,
+} from './language.ts';
 import type { Path } from './path.ts';
 import { type RestQuery, withFields } from './request.ts';
-import { type Time, timeOf } from './time.ts';
+import { type Time, formatTime, shifted, timeOf } from './time.ts';
 
 /** Error codes of sections, in addition to those of every source. */
-export type RestErrorCode = 'HEADGATE_PAGE_REPEATED';
+export type RestErrorCode = 'HEADGATE_PAGE_REPEATED' | 'HEADGATE_SINCE_CROWDED';
 
 export interface RestPage {
   readonly stream: string;
@@ -35,8 +45,10 @@ export interface RestPage {
   readonly found: number;
   /** In a stream with `since`: a digest of each record. Otherwise empty. */
   readonly digests: readonly string[];
-  /** Time of the response, epoch ms. */
-  readonly receivedMs: number;
+  /** Epoch ms, by the clock of the service, at which the listing began at the latest. */
+  readonly upTo: number;
+  /** True for the first response of a listing. */
+  readonly isFirst: boolean;
   /** The cursor with which the listing continues; undefined after its last page. */
   readonly next: Cursor | undefined;
   /** A notice about the listing for the user of the run. */
@@ -59,7 +71,7 @@ export function verdictOf(
   const value = body?.kind === 'json' ? body.value : undefined;
   const rule = stream.errors?.find((one) => fits(one, status, value));
   if (rule !== undefined) return ruledVerdict(rule, stream, { value, answer, context });
-  if (body === undefined) return { kind: 'ok', value: emptyPage(stream, context) };
+  if (body === undefined) return emptyVerdict(stream, answer, context);
   if (status === 202) return { kind: 'transient', reason: 'the service is not ready (202)', retryInMs: retryAfterMs({ headers, epochMs }) };
   if (status < 200 || status >= 300) return statusVerdict(answer, context, z.never());
   if (body.kind === 'broken') return foreignVerdict(answer, context) ?? { kind: 'transient', reason: body.reason };
@@ -130,7 +142,7 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
         error: error('HEADGATE_NOT_FOUND', `${subject}: ${service} doesn't have it (${said}). Check the request.`),
       };
     case 'empty':
-      return { kind: 'ok', value: emptyPage(stream, context) };
+      return emptyVerdict(stream, answer, context);
     case 'refused':
       return {
         kind: 'unauthorized',
@@ -149,14 +161,11 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
         const message = `${ended} again (${said}). ${stuckAt(restartTime(stream, cursor))}`;
         return { kind: 'fatal', error: error('HEADGATE_CURSOR_LOOP', message) };
       }
-      const isCrowded = stream.since?.order !== undefined && crowdedIn(cursor.edge).overlap;
-      const notice = `${ended} (${said}). The listing restarts.${isCrowded ? CROWDED : ''}`;
-      return { kind: 'ok', value: { stream: query.stream, records: [], found: 0, digests: [], receivedMs: epochMs, next, notice } };
+      const notice = `${ended} (${said}). The listing restarts.`;
+      return { kind: 'ok', value: { ...noRecords(answer, context, 0), next, notice } };
     }
   }
 }
-
-const CROWDED = ` ${MAX_DIGESTS.toLocaleString('en-US')} or more records are as new as its newest one. Some of them may be written again.`;
 
 /** Why a listing doesn't restart again, and what to do. `from`: the time at which it restarted, if it is ordered by time. */
 function stuckAt(from: Time | undefined): string {
@@ -182,20 +191,29 @@ function ownCode(code: string | undefined): `HEADGATE_${string}` | undefined {
       : `HEADGATE_${words}`;
 }
 
-function emptyPage(stream: Stream, { query, epochMs }: ClassifyContext<RestQuery>): RestPage {
-  const page = dropRepeated(stream, query, [], { at: undefined, before: undefined, receivedMs: epochMs });
-  return { stream: query.stream, receivedMs: epochMs, ...page };
+function emptyVerdict(stream: Stream, answer: HttpResponse, context: ClassifyContext<RestQuery>): Verdict<RestPage> {
+  return { kind: 'ok', value: listedPage(stream, { value: undefined, answer, context }, [], [], { at: undefined }) };
 }
 
-function pageVerdict(stream: Stream, { value, answer, context }: Answered, keyParameters: readonly string[]): Verdict<RestPage> {
-  const { query } = context;
+/** A page without records. `found`: number of records in the response. */
+function noRecords({ headers }: HttpResponse, { query, epochMs }: ClassifyContext<RestQuery>, found: number) {
+  const { began = epochMs, upTo } = query.cursor;
+  const { stream } = query;
+  return { stream, records: [], digests: [], found, upTo: upTo ?? upToOf(began, epochMs, headers['date']), isFirst: upTo === undefined };
+}
+
+function pageVerdict(stream: Stream, answered: Answered, keyParameters: readonly string[]): Verdict<RestPage> {
+  const { value, answer, context } = answered;
+  const { query, service, subject } = context;
   const found = recordsOf(stream.records, value);
   if ('missing' in found) return { kind: 'schema-mismatch', where: found.missing };
-  const digest = (stream.pages?.page ?? stream.pages?.offset) === undefined ? undefined : digestOf(found.records);
-  const next = nextOf(stream, { value, answer, context }, found.records, digest);
+  const where = disorderOf(stream, query.cursor, found.records);
+  if (where !== undefined) return { kind: 'schema-mismatch', where };
+  const { since } = stream;
+  const digests = since === undefined ? [] : found.records.map((record) => digestOf(record, since.ignore));
+  const next = nextOf(stream, answered, found.records, digests);
   if ('unfit' in next) return { kind: 'schema-mismatch', where: next.unfit };
   if ('repeated' in next) {
-    const { service, subject } = context;
     const message = `${subject}: ${service} returned the same page twice. Check the parameter for the page number, or write repeats: end.`;
     const code: RestErrorCode = 'HEADGATE_PAGE_REPEATED';
     return { kind: 'fatal', error: new SourceError({ code, message, retryable: false, service, subject }) };
@@ -203,10 +221,31 @@ function pageVerdict(stream: Stream, { value, answer, context }: Answered, keyPa
   // The checkpoint stores the address, so the credential's key is removed from it. The signer adds the key to the next request again.
   const isAddress = (stream.pages?.link ?? stream.pages?.next) !== undefined;
   const at = isAddress && typeof next.at === 'string' ? withoutParameters(next.at, keyParameters) : next.at;
-  const { subject, epochMs: receivedMs } = context;
-  const page = dropRepeated(stream, query, found.records, { at, before: digest, receivedMs });
+  const page = listedPage(stream, { value, answer, context }, found.records, digests, { ...next, at });
+  if ((page.next?.again ?? 0) > MAX_AGAIN || (page.next?.moves ?? 0) > MAX_MOVES) {
+    const message = `${subject}: the last records weren't found again on the next page, too often. If some of their values differ in each response, name them in since: { ignore: [$.path] }. Otherwise the list changes too fast: replay the job later.`;
+    return { kind: 'fatal', error: new SourceError({ code: 'HEADGATE_CURSOR_LOOP', message, retryable: true, service, subject }) };
+  }
   const notice = `${subject}: the section's paging has changed, so the listing restarted. Records of its earlier pages are written again.`;
-  return { kind: 'ok', value: { stream: query.stream, receivedMs, ...page, ...(query.isChanged === true && { notice }) } };
+  return { kind: 'ok', value: { ...page, ...(query.isChanged === true && { notice }) } };
+}
+
+/** The reason why a page doesn't have the order that `since` states. Undefined if it has. */
+function disorderOf(stream: Stream, { since: from, newest }: Cursor, records: readonly unknown[]): string | undefined {
+  const { since } = stream;
+  if (since?.order === undefined || since.order === 'fixed') return undefined;
+  const roughMs = sinceRoughness(stream);
+  const sign = since.order === 'ascending' ? 1 : -1;
+  const times = records.flatMap((record) => timeOf(scalarOf(since.from.first(record))) ?? []);
+  let last = -Infinity;
+  for (const ms of times) {
+    if (sign * ms < last - roughMs)
+      return `since.order: expected records sorted by ${since.from.text}, ${sign > 0 ? 'oldest' : 'newest'} first, got others`;
+    last = Math.max(last, sign * ms);
+  }
+  // A later page is requested by its time. A service that ignored it would return the same records for ever.
+  if (newest === undefined || !isByTime(stream) || Math.min(...times) >= (timeOf(from) ?? -Infinity) - roughMs) return undefined;
+  return `{since}: expected no record before it, got an older one: the service ignores the parameter, reads it in another time zone, or rounds it, as {since:date} does`;
 }
 
 /** The records of a response. `missing` describes the place that should contain a list. */
@@ -223,12 +262,17 @@ function recordsOf(records: Path | undefined, value: unknown): { readonly record
   return { missing: `records: ${text}: expected a list, got ${kindOf(lists[0]?.first(value))}` };
 }
 
-type NextAt = { readonly at: Cursor['at'] | undefined } | { readonly unfit: string } | { readonly repeated: true };
+type NextAt = Following | { readonly unfit: string } | { readonly repeated: true };
 
-const LAST: NextAt = { at: undefined };
+interface Following extends Pick<Cursor, 'overlaps' | 'again'> {
+  /** The cursor, address, number or offset of the next page; undefined after the last one. */
+  readonly at: Cursor['at'] | undefined;
+}
+
+const LAST: Following = { at: undefined };
 
 /** The cursor, address, number or offset of the next page (undefined after the last page), or the reason why it can't be determined. */
-function nextOf(stream: Stream, { value, answer, context }: Answered, records: readonly unknown[], digest: string | undefined): NextAt {
+function nextOf(stream: Stream, { value, answer, context }: Answered, records: readonly unknown[], digests: readonly string[]): NextAt {
   const { cursor } = context.query;
   const { pages } = stream;
   if (pages === undefined || wayKind(pages) === undefined) return LAST;
@@ -251,16 +295,44 @@ function nextOf(stream: Stream, { value, answer, context }: Answered, records: r
   }
   const named = countOf(valueAt(pages.last));
   if (records.length === 0 && (pages.while ?? pages.until ?? named) === undefined) return LAST;
-  if (records.length > 0 && cursor.before === digest) return pages.repeats === 'end' ? LAST : { repeated: true };
+  const again = cursor.again ?? 0;
+  const isSame = records.length > 0 && cursor.before === pageDigest(stream, records, digests);
+  const isOverlapped = overlapsPages(stream);
+  // In a stream with `since`, the list can have moved by exactly one page. Records that come again are omitted there.
+  if (isSame && (stream.since === undefined || again >= MAX_AGAIN)) return pages.repeats === 'end' ? LAST : { repeated: true };
+  const moved = isSame ? { again: again + 1 } : {};
   const number = Number(cursor.at ?? firstAt(pages));
   const total = countOf(valueAt(pages.total)) ?? Infinity;
   // The records are counted, because a service can return fewer per page than requested.
   if (pages.page !== undefined)
-    return { at: number >= (named ?? Infinity) || (cursor.records ?? 0) + records.length >= total ? undefined : number + 1 };
+    return { at: number >= (named ?? Infinity) || (cursor.records ?? 0) + records.length >= total ? undefined : number + 1, ...moved };
   if (records.length === 0 && size === undefined)
     return { unfit: 'an empty page, after which more are said to follow: pages.size has to say where they begin' };
   const at = number + (records.length === 0 ? Number(size) : records.length);
-  return { at: at - Number(firstAt(pages)) >= total ? undefined : at };
+  if (at - Number(firstAt(pages)) >= total) return LAST;
+  if (isOverlapped && records.length > 1) return { at: at - 1, overlaps: true, ...moved };
+  // Only the last record of the previous page came again. Without a count or a flag for more pages, it is the last one.
+  if (isOverlapped && freshFrom(cursor, digests) > 0 && (pages.while ?? pages.until) === undefined && total === Infinity) return LAST;
+  return { at };
+}
+
+/** A digest of a page's records. */
+function pageDigest({ since }: Stream, records: readonly unknown[], digests: readonly string[]): string {
+  return digestOf(since === undefined ? records : digests);
+}
+
+/**
+ * Minimum number of last records whose digests a cursor keeps, in a stream with `since`. If more records are added before them, or leave the
+ * list, between two pages, others can be written again.
+ */
+const MIN_KEYS = 100;
+
+/** Maximum number of times that a listing goes back for records that moved up. */
+const MAX_MOVES = 20;
+
+/** The index after the last record that the pages before had, too. */
+function freshFrom({ keys = [] }: Cursor, digests: readonly string[]): number {
+  return digests.findLastIndex((digest) => keys.includes(digest)) + 1;
 }
 
 /** The next address. If it starts with a slash, it is appended to the address that the response has at `base`. */
@@ -309,58 +381,114 @@ function countOf(value: unknown): number | undefined {
 }
 
 /** The page and its next cursor. If the stream's settings ask for it, drops records that were returned before or are older than `{since}`. */
-function dropRepeated(
+function listedPage(
   stream: Stream,
-  { cursor, fields }: RestQuery,
+  { answer, context }: Answered,
   found: readonly unknown[],
-  {
-    at,
-    before: digest,
-    receivedMs,
-  }: { readonly at: Cursor['at'] | undefined; readonly before: string | undefined; readonly receivedMs: number },
-) {
-  const { pages, since } = stream;
-  const isDropping = pages?.repeats === 'drop';
-  const keys = isDropping ? found.map((record) => digestOf(keyOf(stream, withFields(stream, record, fields)) ?? record)) : [];
-  const from = olderThan(stream, cursor);
-  const given = since === undefined ? [] : found.map(digestOf);
-  const [before, seen] = [new Set(cursor.keys), new Set(cursor.seen)];
-  const count = found.length - keys.filter((key) => before.has(key)).length;
-  const isNew = (record: unknown, i: number): boolean =>
-    !before.has(keys[i] ?? '') && !seen.has(given[i] ?? '') && (timeOf(scalarOf(since?.from.first(record))) ?? Infinity) >= from;
-  const isAllNew = found.every(isNew);
-  const records = isAllNew ? found : found.filter(isNew);
-  const digests = isAllNew ? given : given.filter((_, i) => isNew(found[i], i));
-  const isKept = since?.order !== undefined || since?.window !== undefined;
-  const edge = isKept
-    ? carriedOn({ ...stream, since: { ...since, overlap: 0 } }, { records, digests, receivedMs }, cursor.edge)
-    : undefined;
-  if (at === undefined) {
-    const window = nextWindow(stream, { ...cursor, edge });
-    return { records, found: window === undefined ? count : Math.max(1, count), digests, next: window };
+  digests: readonly string[],
+  following: Following,
+): RestPage {
+  const { pages } = stream;
+  const { cursor, fields } = context.query;
+  const page = noRecords(answer, context, found.length);
+  const start = cursor.overlaps === true ? freshFrom(cursor, digests) : 0;
+  const isLost = cursor.overlaps === true && start === 0 && !(found.length === 0 && following.at !== undefined);
+  const { at: now, moves = 0 } = cursor;
+  // None of the last records is on this page, so records before it have left the list, and others have moved up. Go back until one is there.
+  if (isLost && Number(now) > Number(firstAt(pages))) {
+    const step = pages?.size?.is ?? (found.length || cursor.keys?.length) ?? 1;
+    const at = Math.max(Number(firstAt(pages)), Number(now) - step);
+    return { ...page, next: { ...cursor, upTo: page.upTo, at, before: undefined, moves: moves + 1 } };
   }
-  const next: Cursor = {
-    at,
-    since: cursor.since,
-    until: cursor.until,
-    began: cursor.began,
-    way: cursor.way,
-    pages: pages?.most === undefined ? undefined : (cursor.pages ?? 0) + 1,
-    records: pages?.page === undefined || pages.total === undefined ? undefined : (cursor.records ?? 0) + found.length,
-    before: digest,
-    keys: isDropping ? keys : undefined,
-    edge,
-    seen: cursor.seen,
-    // Only a newer record shows that a restarted listing gets any further. Other records can be the same ones again: all without an order, and
-    // with one those that `seen` is too short for.
-    again: since?.order === undefined || edge?.newest === cursor.edge?.newest ? cursor.again : undefined,
-  };
-  return { records, found: count, digests, next };
+  const keys =
+    stream.since !== undefined
+      ? digests
+      : pages?.repeats === 'drop'
+        ? found.map((record) => digestOf(keyOf(stream, withFields(stream, record, fields)) ?? record))
+        : [];
+  const known = new Set(cursor.keys);
+  const from = olderThan(stream, cursor);
+  const isNew = (record: unknown, i: number): boolean =>
+    i >= start && !known.has(keys[i] ?? '') && (timeOf(scalarOf(stream.since?.from.first(record))) ?? Infinity) >= from;
+  const records = found.filter(isNew);
+  const fresh = keys.filter((key, i) => i >= start && !known.has(key));
+  const count = found.length - keys.length + fresh.length;
+  const newest =
+    stream.since?.order === 'ascending'
+      ? newestOf(stream.since, { records: found, upTo: context.epochMs + MAX_AHEAD_MS }, cursor.newest)
+      : undefined;
+  const next = nextCursor(stream, cursor, {
+    ...following,
+    keys: stream.since === undefined ? keys : [...(cursor.keys ?? []), ...fresh].slice(-Math.max(MIN_KEYS, found.length)),
+    again: following.again ?? (newest === cursor.newest ? cursor.again : undefined),
+    upTo: page.upTo,
+    newest,
+    found: found.length,
+    digest: pageDigest(stream, found, digests),
+  });
+  // The end of a window without records isn't an empty page of a listing that never ends.
+  const isWindow = following.at === undefined && next !== undefined;
+  return { ...page, records, found: isWindow ? Math.max(1, count) : count, digests: digests.filter((_, i) => isNew(found[i], i)), next };
+}
+
+/**
+ * Maximum ms by which a time can be ahead of the response for a listing to continue there. A time such as 9999-12-31 would hide the others.
+ * Local times without a zone are at most 14 hours ahead.
+ */
+const MAX_AHEAD_MS = 86_400_000;
+
+interface Followed extends Following, Pick<Cursor, 'upTo' | 'newest'> {
+  readonly keys: readonly string[];
+  readonly found: number;
+  readonly digest: string;
+}
+
+/** The cursor after a page; undefined after the last one. */
+function nextCursor(
+  stream: Stream,
+  cursor: Cursor,
+  { at, keys, overlaps, again, upTo, newest, found, digest }: Followed,
+): Cursor | undefined {
+  const { pages } = stream;
+  const { since, until, began, way, last, check, moves } = cursor;
+  const listing: Cursor = { at: firstAt(pages), since, until, began, upTo, way, newest, again, moves };
+  if (check !== undefined) return check.digest === digest ? (check.then ?? undefined) : { ...listing, again: (again ?? 0) + 1 };
+  const isTimed = isByTime(stream);
+  const step = isTimed && at !== undefined ? stepAfter(stream, since, newest) : undefined;
+  const isCounted = (pages?.page ?? pages?.offset) !== undefined;
+  const next: Cursor | undefined =
+    at === undefined
+      ? nextWindow(stream, { ...cursor, upTo, newest })
+      : step !== undefined
+        ? { ...listing, since: step }
+        : {
+            ...listing,
+            at,
+            pages: pages?.most === undefined ? undefined : (cursor.pages ?? 0) + 1,
+            records: pages?.page === undefined || pages.total === undefined ? undefined : (cursor.records ?? 0) + found,
+            before: isCounted ? digest : undefined,
+            keys: keys.length > 0 ? keys : undefined,
+            overlaps,
+            last: isTimed && pages?.offset === undefined ? { at: cursor.at, digest } : undefined,
+          };
+  // More records of one time than a page holds: the page before is requested again, to see that none has left it and moved others up.
+  return last === undefined ? next : { ...listing, at: last.at, check: { digest: last.digest, then: next ?? null } };
+}
+
+/** The `{since}` of the next page, if it is requested by time. Undefined if it would be the same request again. */
+function stepAfter(stream: Stream, since: Time | undefined, newest: Time | undefined): Time | undefined {
+  if (newest === undefined) return undefined;
+  // A service can exclude the time that it is given. Such a stream has an overlap, and one second of it is enough here.
+  const step = shifted(newest, -Math.min(1_000, stream.since?.overlap ?? 0));
+  const spelledAs = (time: Time): string =>
+    [...placeholders(stream)].map(([, { name, format }]) => (name === 'since' ? formatTime(time, format) : '')).join(' ');
+  const isLater = since === undefined || ((timeOf(step) ?? 0) > (timeOf(since) ?? 0) && spelledAs(step) !== spelledAs(since));
+  return isLater ? step : undefined;
 }
 
 /** The time (epoch ms) before which records are dropped. Without a parameter with `{since}`, the service returns older records again. */
 function olderThan(stream: Stream, { since }: Cursor): number {
-  if (since === undefined || [...placeholders(stream)].some(([, { name }]) => name === 'since')) return -Infinity;
+  if (since === undefined || sendsSince(stream)) return -Infinity;
   return timeOf(since) ?? -Infinity;
 }
 

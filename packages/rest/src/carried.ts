@@ -1,81 +1,109 @@
+import { SourceError } from '@headgate/sources';
+import type { RestErrorCode } from './answer.ts';
+import type { Cursor } from './cursor.ts';
 import { scalarOf } from './json-value.ts';
-import { type Since, type Stream, placeholders } from './language.ts';
-import { type Time, roughness, shifted, timeOf } from './time.ts';
+import { type Since, type Stream, isByTime, sinceRoughness } from './language.ts';
+import { type Time, shifted, timeOf } from './time.ts';
 
 /** State that a listing passes to the next listing with the same key. */
 export type Carried = {
-  /** The newest time of a record, as the service wrote it. Undefined if all times are too far ahead to count. */
+  /** The newest time of a record, as the service wrote it, among those up to the beginning of the listing. Undefined if there is none. */
   readonly newest?: Time | undefined;
-  /** Digests and times (epoch ms) of records that a listing from `newest` minus the overlap returns again. */
-  readonly written: Readonly<Record<string, number>>;
+  /**
+   * Digests of written records that the next listing returns again: joined, by the second of their times. While a listing runs, only the
+   * digests of its records.
+   */
+  readonly written: Readonly<Record<string, string>>;
 };
 
-/**
- * Maximum number of kept digests, the newest ones: of the records of the overlap, and as many of those that are too far ahead to count. If
- * there are more, the next listing can write some of them again.
- */
-export const MAX_DIGESTS = 4_000;
+/** Maximum number of digests. A listing that needs more fails, because it could write records twice. In bytes, they are 800 kB of state. */
+export const MAX_DIGESTS = 100_000;
+const DIGEST_LENGTH = 8;
 
-/**
- * Maximum ms by which a time can be ahead of the response and still count as the newest. A time such as 9999-12-31 would hide all later changes.
- * Local times without a zone are at most 14 hours ahead.
- */
-const MAX_AHEAD_MS = 86_400_000;
+/** The records of a page that were written, and the listing that the page belongs to. */
+interface Page {
+  readonly records: readonly unknown[];
+  readonly digests: readonly string[];
+  /** Time at which the listing began, epoch ms by the clock of the service. Later times don't count as the newest. */
+  readonly upTo: number;
+  readonly isFirst: boolean;
+  /** The cursor of the next page; undefined after the last one. */
+  readonly next: Cursor | undefined;
+}
+
+interface Listing {
+  /** The value that the listing started with. */
+  readonly before: Carried | undefined;
+  /** The value after the previous page. */
+  readonly now: Carried | undefined;
+  /** Job of the listing, for errors. */
+  readonly subject: string;
+  readonly service: string;
+}
+
+/** The carried value after a page. Undefined for a stream without `since`. Throws a `SourceError` if it would have too many digests. */
+export function carriedOn(stream: Stream, page: Page, { before, now, subject, service }: Listing): Carried | undefined {
+  const { since } = stream;
+  if (since === undefined) return undefined;
+  const current: Carried = page.isFirst ? { newest: before?.newest, written: {} } : (now ?? { written: {} });
+  const newest = newestOf(since, page, current.newest);
+  const from = secondOf(Math.min(againFromMs(since, newest), isByTime(stream) ? nextFromMs(page) : Infinity) - sinceRoughness(stream));
+  const known = new Set(writtenOf(before));
+  const written = new Map(Object.entries(current.written));
+  for (const [i, record] of page.records.entries()) {
+    const digest = page.digests[i] ?? '';
+    const second = String(secondOf(timeOf(scalarOf(since.from.first(record))) ?? 0));
+    if (!known.has(digest)) written.set(second, (written.get(second) ?? '') + digest);
+  }
+  // The digests of `before` are stored once while the listing runs, because each page stores the whole value.
+  if (page.next === undefined)
+    for (const [second, digests] of Object.entries(before?.written ?? {})) written.set(second, (written.get(second) ?? '') + digests);
+  const kept = [...written].filter(([second]) => Number(second) >= from);
+  const count = kept.reduce((sum, [, digests]) => sum + digests.length / DIGEST_LENGTH, 0);
+  if (count > MAX_DIGESTS) throw crowded(since, subject, service);
+  return { newest, written: Object.fromEntries(kept) };
+}
+
+/** Time from which the next listing returns records again, epoch ms. */
+function againFromMs({ overlap = 0 }: Since, newest: Time | undefined): number {
+  return newest === undefined ? -Infinity : (timeOf(shifted(newest, -overlap)) ?? 0);
+}
+
+/** Time from which the next page of a listing by time returns records again, epoch ms. */
+function nextFromMs({ next }: Page): number {
+  return next === undefined ? Infinity : (timeOf(next.since) ?? -Infinity);
+}
+
+function secondOf(ms: number): number {
+  return Math.floor(ms / 1_000);
+}
+
+function crowded({ from, overlap = 0 }: Since, subject: string, service: string): SourceError {
+  const most = MAX_DIGESTS.toLocaleString('en-US');
+  const cure = overlap > 0 ? 'make overlap shorter' : 'write a more precise {since}';
+  const message = `${subject}: more than ${most} records are as new as the newest one, or newer than this listing, so later listings couldn't tell which are written. Check since.from (${from.text}), or ${cure}.`;
+  const code: RestErrorCode = 'HEADGATE_SINCE_CROWDED';
+  return new SourceError({ code, message, retryable: false, service, subject });
+}
+
+/** The digests of all records that a listing skips. */
+export function writtenOf(carried: Carried | undefined): readonly string[] {
+  return Object.values(carried?.written ?? {}).flatMap((digests) => digests.match(/.{8}/g) ?? []);
+}
 
 interface Dated {
   readonly records: readonly unknown[];
-  readonly digests: readonly string[];
-  /** Time of the response, epoch ms. */
-  readonly receivedMs: number;
+  readonly upTo: number;
 }
 
-/** The state `before`, with the records of a page added. Undefined for a stream without `since`. */
-export function carriedOn(stream: Stream, { records, digests, receivedMs }: Dated, before: Carried | undefined): Carried | undefined {
-  const { since } = stream;
-  if (since === undefined) return undefined;
-  if (records.length === 0) return before;
-  const until = receivedMs + MAX_AHEAD_MS;
-  const newest = newestOf(since, { records, before: before?.newest, until });
-  const rough = Math.max(0, ...[...placeholders(stream)].map(([, { name, format }]) => (name === 'since' ? roughness(format) : 0)));
-  const from = newest === undefined ? -Infinity : (timeOf(shifted(newest, -(since.overlap ?? 0))) ?? 0) - rough;
-  const written = new Map(Object.entries(before?.written ?? {}));
-  for (const [i, record] of records.entries()) written.set(digests[i] ?? '', timeOf(scalarOf(since.from.first(record))) ?? 0);
-  const kept = [...written].filter(([, ms]) => ms >= from).toSorted(([, one], [, other]) => one - other);
-  const { overlap, ahead } = parted(kept, newest);
-  return { newest, written: Object.fromEntries([...overlap.slice(-MAX_DIGESTS), ...ahead.slice(-MAX_DIGESTS)]) };
-}
-
-/** Separates the records of the overlap from those ahead of the newest time, which every listing returns again. */
-function parted(written: readonly (readonly [digest: string, ms: number])[], newest: Time | undefined) {
-  const newestMs = timeOf(newest) ?? -Infinity;
-  return { overlap: written.filter(([, ms]) => ms <= newestMs), ahead: written.filter(([, ms]) => ms > newestMs) };
-}
-
-/** Whether the next listing can write records of the overlap again, or records ahead of it, because there are too many to keep. */
-export function crowdedIn({ newest, written = {} }: Partial<Carried> = {}): { readonly overlap: boolean; readonly ahead: boolean } {
-  const { overlap, ahead } = parted(Object.entries(written), newest);
-  return { overlap: overlap.length >= MAX_DIGESTS, ahead: ahead.length >= MAX_DIGESTS };
-}
-
-/** The digests of all records that the next listing skips. */
-export function writtenOf(carried: Carried | undefined): readonly string[] {
-  return Object.keys(carried?.written ?? {});
-}
-
-interface Compared {
-  readonly records: readonly unknown[];
-  readonly before: Time | undefined;
-  readonly until: number;
-}
-
-/** The newest time of these records and `before`, as the service wrote it. Times after `until`, epoch ms, don't count. */
-function newestOf({ from }: Since, { records, before, until }: Compared): Time | undefined {
+/** The newest time of these records and `before`, as the service wrote it. Times after `upTo`, epoch ms, don't count. */
+export function newestOf({ from }: Since, { records, upTo }: Dated, before: Time | undefined): Time | undefined {
   let newest = before;
   let ms = timeOf(before) ?? -Infinity;
   for (const record of records) {
     const time = scalarOf(from.first(record));
     const its = timeOf(time) ?? -Infinity;
-    if (typeof time === 'boolean' || time === undefined || its <= ms || its > until) continue;
+    if (typeof time === 'boolean' || time === undefined || its <= ms || its > upTo) continue;
     ms = its;
     newest = time;
   }

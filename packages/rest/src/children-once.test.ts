@@ -80,7 +80,7 @@ describe('a child that several records refer to', () => {
       {
         ...bearer,
         streams: {
-          issues: { get: '/issues', key: '$.id', since: { from: '$.at' }, pages: { page: { query: 'page' } } },
+          issues: { get: '/issues', key: '$.id', since: { from: '$.at', order: 'fixed' }, pages: { page: { query: 'page' } } },
           comments: { get: '/comments/{issue}', for: { each: 'issues', with: { issue: '$.id' } }, key: '$.id' },
         },
       },

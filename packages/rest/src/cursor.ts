@@ -1,5 +1,5 @@
 import type { Json } from '@headgate/throttle';
-import { type Carried, writtenOf } from './carried.ts';
+import type { Carried } from './carried.ts';
 import type { Pages, Since, Stream } from './language.ts';
 import { digestOf } from './json-value.ts';
 import { type Time, isoOf, shifted, timeOf } from './time.ts';
@@ -20,12 +20,20 @@ export type Cursor = {
   readonly records?: number | undefined;
   /** Digest of the previous page's records, if the listing uses page numbers or offsets. */
   readonly before?: string | undefined;
-  /** Digests that identify the previous page's records, if the stream sets `repeats: drop`. */
+  /** Digests that identify the last records: those of the previous page (`repeats: drop`), or more of them in a stream with `since`. */
   readonly keys?: readonly string[] | undefined;
-  /** The newest records so far, if the listing is ordered by time or split into windows. */
-  readonly edge?: Carried | undefined;
-  /** Digests of records that were written before this window or before the last restart. The listing skips them. */
-  readonly seen?: readonly string[] | undefined;
+  /** Set if this page is requested from the last record of the previous page on. If none of `keys` is on it, the list has moved. */
+  readonly overlaps?: true | undefined;
+  /** Epoch ms, by the clock of the service, at which the listing began at the latest. Undefined until its first response. */
+  readonly upTo?: number | undefined;
+  /** The newest time of a record so far, if the listing is ordered by time. */
+  readonly newest?: Time | undefined;
+  /** The previous page, if this one follows it by number or address among records of one time. */
+  readonly last?: { readonly at: Cursor['at']; readonly digest: string } | undefined;
+  /** Set if this page is requested a second time, to see that it didn't move. `then`: where the listing continues; null if it is complete. */
+  readonly check?: { readonly digest: string; readonly then: Cursor | null } | undefined;
+  /** How often the listing has gone back because none of `keys` was on a page. */
+  readonly moves?: number | undefined;
   /** How often the listing has restarted. If it is ordered by time: since it last returned a newer record. */
   readonly again?: number | undefined;
   /** Digest of the stream's path and `pages`. If it differs from the current one, the listing restarts instead of following this cursor. */
@@ -72,40 +80,45 @@ function untilOf(like: Time | undefined, ms: number): Time {
 }
 
 /** The cursor of the next window; undefined after the last one. */
-export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { until, began, edge, way }: Cursor): Cursor | undefined {
+export function nextWindow(
+  { pages, since }: Pick<Stream, 'pages' | 'since'>,
+  { until, began, upTo, newest, way }: Cursor,
+): Cursor | undefined {
   if (since?.window === undefined || until === undefined || began === undefined) return undefined;
   const times = windowFrom(since, until, began);
   // The last window ends at `began`, rounded down to the precision of the service's times. After it, the end no longer advances.
   if ((timeOf(times.until) ?? 0) <= (timeOf(until) ?? 0)) return undefined;
-  // The service can include both ends of a window, so the next window skips the newest records of this one (`seen`).
-  return {
-    at: firstAt(pages),
-    way,
-    began,
-    ...times,
-    edge,
-    seen: edge && writtenOf(edge),
-  };
+  return { at: firstAt(pages), way, began, upTo, ...times, newest };
 }
 
 /** Maximum number of restarts of a listing. In one that is ordered by time, a newer record sets the number back. */
-const MAX_AGAIN = 3;
+export const MAX_AGAIN = 3;
 
 /** The cursor with which a listing restarts; undefined after `MAX_AGAIN` restarts. */
 export function againFrom(stream: Pick<Stream, 'pages' | 'since'>, cursor: Cursor): Cursor | undefined {
   const { pages, since } = stream;
-  const { began, edge, again = 0, way } = cursor;
+  const { began, upTo, newest, again = 0, way } = cursor;
   if (again >= MAX_AGAIN) return undefined;
   const from = restartTime(stream, cursor);
   const times = since === undefined || began === undefined ? {} : { began, ...windowFrom(since, from ?? cursor.since, began) };
-  // `edge` already has the records of `cursor.seen` that are as new as its newest time, so `seen` doesn't grow with the restarts.
-  const seen = from === undefined ? cursor.seen : writtenOf(edge);
-  return { at: firstAt(pages), way, ...times, edge, seen, again: again + 1 };
+  return { at: firstAt(pages), way, ...times, upTo, newest, again: again + 1 };
 }
 
 /** The time at which a listing that is ordered by time restarts. Undefined without an order, or if no record has a time that counts. */
-export function restartTime(stream: Pick<Stream, 'since'>, { since, edge }: Cursor): Time | undefined {
-  const newest = stream.since?.order === undefined ? undefined : edge?.newest;
+export function restartTime(stream: Pick<Stream, 'since'>, { since, newest: edge }: Cursor): Time | undefined {
+  const newest = stream.since?.order === 'ascending' ? edge : undefined;
   // A restart must not return to a window that is complete: the next window would begin again without the number of restarts.
   return newest === undefined || (timeOf(newest) ?? 0) > (timeOf(since) ?? -Infinity) ? newest : since;
+}
+
+/** Ms by which our clock may be ahead of a service's that sends no `Date`. */
+const CLOCK_MARGIN_MS = 60_000;
+
+/**
+ * Epoch ms, by the clock of the service, at which a listing began at the latest. `began`: the same by our clock, before its first request.
+ * The service's `Date` is at most its time when our clock says `receivedMs`, so the result is never too late.
+ */
+export function upToOf(began: number, receivedMs: number, date: string | undefined): number {
+  const serviceMs = date === undefined ? undefined : timeOf(date);
+  return began + (serviceMs === undefined ? -CLOCK_MARGIN_MS : serviceMs - receivedMs);
 }

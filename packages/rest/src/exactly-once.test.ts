@@ -152,7 +152,12 @@ it(
             records: '$.items[*]',
             key: '$.id',
             pages,
-            since: { from: '$.at', overlap: `${OVERLAP}m`, ...(window !== undefined && { window, first: timeOf(0) }) },
+            since: {
+              from: '$.at',
+              order: 'fixed' as const,
+              overlap: `${OVERLAP}m`,
+              ...(window !== undefined && { window, first: timeOf(0) }),
+            },
             query: { ...(form !== undefined && { since: form }), ...(window !== undefined && { until: '{until}' }) },
           };
           const pipeline = rest('api')({ baseUrl: api.url, credentials, limit, streams: { items } });

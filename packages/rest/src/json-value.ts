@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { jsonKind } from '@headgate/sources';
 import type { Json } from '@headgate/throttle';
 import * as z from 'zod';
+import type { Path } from './path.ts';
 
 /** A number whose text JavaScript would change, such as a 20-digit ID. `parseUntouched` keeps it in this form. */
 interface RawJson {
@@ -51,7 +52,21 @@ export function kindOf(value: unknown): string {
   return isRawJSON(value) ? 'a number' : jsonKind(value);
 }
 
-/** A digest of eight characters: 48 bits of the SHA-256 of the value's JSON. */
-export function digestOf(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, 8);
+/**
+ * A digest of eight characters: 48 bits of the SHA-256 of the value's JSON, whatever the order of its members. Leaves out the values at
+ * `ignored`.
+ */
+export function digestOf(value: unknown, ignored: readonly Path[] = []): string {
+  const places = new Set(ignored.flatMap((path) => path.places(value)));
+  const text = JSON.stringify(inOrder(value, places, '')) ?? '';
+  return createHash('sha256').update(text).digest('base64url').slice(0, 8);
+}
+
+/** A copy of the value with its members in order, and without the values at `places`. `at`: the value's own place. */
+function inOrder(value: unknown, places: ReadonlySet<string>, at: string): unknown {
+  if (typeof value !== 'object' || value === null || isRawJSON(value)) return value;
+  const kept = Object.entries(value)
+    .filter(([name]) => !places.has(`${at}\0${name}`))
+    .map(([name, one]) => [name, inOrder(one, places, `${at}\0${name}`)] as const);
+  return Array.isArray(value) ? kept.map(([, one]) => one) : Object.fromEntries(kept.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }

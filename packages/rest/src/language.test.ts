@@ -108,6 +108,20 @@ describe('mistakes, each with its path and fix', () => {
       { query: { from: '{since}' }, since: { from: '$.at', window: '30d' } },
       'streams.items.since: has a window, but no parameter sends its end. Write {until} into a parameter.',
     ],
+    ...[{ page: { query: 'page' } }, { link: 'next' }, { next: '$.next' }].flatMap((pages): [object, string][] => [
+      [
+        { pages, query: { since: '{since}' }, since: { from: '$.at' } },
+        `streams.items.since: needs order, because a record that changes place between two pages (${Object.keys(pages)[0]}) can move another one past them. If the service can sort by this time, oldest first, write order: ascending. Otherwise write descending or fixed.`,
+      ],
+      [
+        { pages, since: { from: '$.at', order: 'ascending' } },
+        'streams.items.since: has order: ascending, so each page is requested by its time, but no parameter sends it. Write {since} into a parameter, or list the newest first and write order: descending.',
+      ],
+    ]),
+    [
+      { query: { from: '{since}', to: '{until}' }, since: { from: '$.at', window: '30d', order: 'descending' } },
+      "streams.items.since: can't combine order: descending with window: a record that changes leaves its window, and another one moves up unseen. Write order: ascending.",
+    ],
     [{ pages: { cursor: '$.next' } }, 'streams.items.pages.cursor: needs a place in the next request. Add as: { query: cursor }.'],
     [{ pages: { next: '$.next', page: { query: 'page' } } }, 'streams.items.pages: has next and page. Keep one of them.'],
     ...['page', 'offset'].map((kind): [object, string] => [

@@ -22,7 +22,7 @@ import {
   template,
   typedTemplate,
 } from './template.ts';
-import { isTimeFormat, timeOf } from './time.ts';
+import { isTimeFormat, roughness, timeOf } from './time.ts';
 
 // The schema for a section with `use: rest`. The descriptions of its settings appear in the documentation and in the JSON Schema.
 
@@ -326,7 +326,16 @@ const since = z.strictObject({
     .exactOptional()
     .describe('Overlap with the previous listing, before its newest record. Records that are already written are omitted.'),
   window: duration().exactOptional().describe('Maximum time range of one listing, from `{since}` to `{until}`.'),
-  order: z.literal('ascending').exactOptional().describe('`ascending`: the service sorts the listing by this time.'),
+  order: z
+    .enum(['ascending', 'descending', 'fixed'])
+    .exactOptional()
+    .describe(
+      'Order in which the service lists records: `ascending`: by this time, oldest first. `descending`: by this time, newest first. `fixed`: by something that changes don’t touch, such as an ID. With the last two, no record may leave the list while it is read.',
+    ),
+  ignore: z
+    .array(path())
+    .default([])
+    .describe('Paths of values that don’t make a record a new one, such as addresses that are signed anew in each response.'),
 });
 
 const listed = z.string().min(1, 'is empty.');
@@ -565,6 +574,47 @@ export function* placeholders({
   if (key !== undefined && 'render' in key) yield* own(['key'], key);
 }
 
+/** Maximum ms by which a record that a listing returns can be older than its `{since}`, because of the format of `{since}`. */
+export function sinceRoughness(stream: Omit<StreamInput, 'for'>): number {
+  return Math.max(0, ...[...placeholders(stream)].map(([, { name, format }]) => (name === 'since' ? roughness(format) : 0)));
+}
+
+/** True if the requests have `{since}`. Otherwise, each listing returns all records. */
+export function sendsSince(stream: Omit<StreamInput, 'for'>): boolean {
+  return [...placeholders(stream)].some(([, { name }]) => name === 'since');
+}
+
+type Listing = Pick<z.output<typeof stream>, 'pages' | 'since'>;
+
+/** Settings of `pages` whose next page can begin anywhere in a list that moves. An offset is checked, and a cursor is the service's own. */
+const UNCHECKED = ['page', 'link', 'next'] as const;
+
+/** True if each page is requested as the first one from the newest time of the previous page on. */
+export function isByTime(stream: Listing & Omit<StreamInput, 'for'>): boolean {
+  const { pages, since } = stream;
+  return since?.order === 'ascending' && [...UNCHECKED, 'offset' as const].some((way) => pages?.[way] !== undefined) && sendsSince(stream);
+}
+
+/** True if each page starts at the last record of the previous page, which shows that the list hasn't moved up. */
+export function overlapsPages({ pages, since }: Listing): boolean {
+  return since !== undefined && pages?.offset !== undefined;
+}
+
+/** The reason why a stream with `since` could lose records of a list that changes while it is read. Undefined if it can't. */
+function orderFlaw(stream: Listing & Omit<StreamInput, 'for'>): string | undefined {
+  const { pages, since } = stream;
+  const way = UNCHECKED.find((one) => pages?.[one] !== undefined);
+  if (since === undefined) return undefined;
+  if (since.order === 'descending' && since.window !== undefined)
+    return "can't combine order: descending with window: a record that changes leaves its window, and another one moves up unseen. Write order: ascending.";
+  if (way === undefined) return undefined;
+  if (since.order === undefined)
+    return `needs order, because a record that changes place between two pages (${way}) can move another one past them. If the service can sort by this time, oldest first, write order: ascending. Otherwise write descending or fixed.`;
+  if (since.order === 'ascending' && !sendsSince(stream))
+    return 'has order: ascending, so each page is requested by its time, but no parameter sends it. Write {since} into a parameter, or list the newest first and write order: descending.';
+  return undefined;
+}
+
 function fieldHint(name: string, names: ReadonlySet<string>): string {
   const near = nearest(name, [...names]);
   if (near !== undefined) return ` Did you mean {${near}}?`;
@@ -672,6 +722,8 @@ export const restOptions = z
     const whole = wholeStreams(section);
     for (const [name, given] of Object.entries(streams)) {
       const { for: of, to = name } = given;
+      const moving = orderFlaw(whole[name] ?? given);
+      if (moving !== undefined) refuse(['streams', name, 'since'], moving);
       if (OWN_TOPICS.includes(to))
         refuse(
           ['streams', name, ...(given.to === undefined ? [] : ['to'])],

@@ -181,7 +181,7 @@ it('a parameter of several values is repeated, on every page', async () => {
           for: { kind: ['a b'] },
           query: { 'state[]': ['open', '{kind}', '{since}'], sort: 'id' },
           key: '$.id',
-          since: { from: '$.updated_at' },
+          since: { from: '$.updated_at', order: 'fixed' },
           pages: { page: { query: 'page' }, size: { query: 'limit', is: 2 }, short: 'last' },
         },
       },

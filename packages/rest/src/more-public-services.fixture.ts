@@ -107,17 +107,20 @@ function shopify(): PublicService {
     routes: {
       'GET /admin/api/2024-10/orders.json': ({ query, url, path }) => {
         const info = query.get('page_info');
+        const [start = '', since = ''] = (info ?? `0/${query.get('updated_at_min') ?? ''}`).split('/');
         if (info !== null && [...query.keys()].some((name) => !['limit', 'page_info'].includes(name))) return BAD;
-        if (info === '2' && isFirst('limit'))
+        if (since !== '' && isFirst('limit'))
           return { status: 429, headers: { 'retry-after': '0.1' }, body: { errors: 'Exceeded 2 calls' } };
-        const [from, size] = [Number(info ?? 0), Number(query.get('limit'))];
-        const to = (start: number, rel: string): string => `<${url}${path}?limit=${size}&page_info=${start}>; rel="${rel}"`;
+        const [from, size] = [Number(start), Number(query.get('limit'))];
+        const found = orders.filter(({ updated_at: updated }) => updated >= since);
+        const to = (at: number, rel: string): string =>
+          `<${url}${path}?limit=${size}&page_info=${encodeURIComponent(`${at}/${since}`)}>; rel="${rel}"`;
         const links = [
           ...(from > 0 ? [to(from - size, 'previous')] : []),
-          ...(from + size < orders.length ? [to(from + size, 'next')] : []),
+          ...(from + size < found.length ? [to(from + size, 'next')] : []),
         ];
         const headers = { 'x-shopify-shop-api-call-limit': '32/40', ...(links.length > 0 && { link: links.join(', ') }) };
-        return { headers, body: { orders: orders.slice(from, from + size) } };
+        return { headers, body: { orders: found.slice(from, from + size) } };
       },
       'GET /admin/api/2024-10/orders/{order}/metafields.json': ({ params }) => ({
         body: { metafields: [{ id: Number(params['order']) * 10 }] },
@@ -135,15 +138,17 @@ function okta(): PublicService {
     knows: signsWith('authorization', 'SSWS secret-TOKEN'),
     routes: {
       'GET /api/v1/users': ({ query, url, path }) => {
-        if (query.get('search') !== 'lastUpdated ge "2024-01-01T00:00:00.000Z"') return BAD;
+        const [, since] = /^lastUpdated ge "(\S+)"$/.exec(query.get('search') ?? '') ?? [];
+        if (since === undefined) return BAD;
+        const found = users.filter(({ lastUpdated }) => lastUpdated >= since);
         const [from, size] = [Number(query.get('after') ?? 0), Number(query.get('limit'))];
         const reset = String(Math.ceil(Date.now() / 1_000));
-        if (from === 2 && isFirst('limit'))
+        if (!since.startsWith('2024-01-01T00:00') && isFirst('limit'))
           return { status: 429, headers: { 'x-rate-limit-limit': '600', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': reset } };
         const next = new URLSearchParams(query);
         next.set('after', String(from + size));
-        const more = from + size < users.length ? `, <${url}${path}?${next.toString()}>; rel="next"` : '';
-        return { headers: { link: `<${url}${path}?limit=${size}>; rel="self"${more}` }, body: users.slice(from, from + size) };
+        const more = from + size < found.length ? `, <${url}${path}?${next.toString()}>; rel="next"` : '';
+        return { headers: { link: `<${url}${path}?limit=${size}>; rel="self"${more}` }, body: found.slice(from, from + size) };
       },
       'GET /api/v1/users/{user}/groups': ({ params }) => ({ body: params['user'] === '00u1' ? [{ id: 'g1' }, { id: 'g2' }] : [] }),
     },
@@ -219,12 +224,14 @@ function dynamics(): PublicService {
       'POST /token': token((_, fields) => fields['client_secret'] === 'secret-SECRET' && fields['scope'] === 'all'),
       'GET /api/data/v9.2/contacts': ({ query, headers, url, path }) => {
         const [, size] = /^odata\.maxpagesize=(\d+)$/.exec(String(headers['prefer'])) ?? [];
-        if (size === undefined || query.get('$filter') !== 'modifiedon ge 2024-01-01T00:00:00Z') return BAD;
+        const [, since] = /^modifiedon ge (\S+)$/.exec(query.get('$filter') ?? '') ?? [];
+        if (size === undefined || since === undefined) return BAD;
+        const found = contacts.filter(({ modifiedon }) => modifiedon >= since);
         const from = Number(/pagenumber=(\d+)/.exec(query.get('$skiptoken') ?? '')?.[1] ?? 0);
         const next = new URLSearchParams(query);
         next.set('$skiptoken', `<cookie pagenumber=${from + Number(size)} />`);
-        const value = contacts.slice(from, from + Number(size));
-        const more = from + Number(size) < contacts.length ? { '@odata.nextLink': `${url}${path}?${next.toString()}` } : {};
+        const value = found.slice(from, from + Number(size));
+        const more = from + Number(size) < found.length ? { '@odata.nextLink': `${url}${path}?${next.toString()}` } : {};
         return { headers: { 'preference-applied': `odata.maxpagesize=${size}` }, body: { '@odata.context': url, value, ...more } };
       },
     },
@@ -307,13 +314,15 @@ function confluence(): PublicService {
     knows: basicOf('me@acme.com:secret-TOKEN'),
     routes: {
       'GET /wiki/rest/api/content/search': ({ query, url }) => {
-        if (query.get('cql') !== 'lastmodified >= "2024/01/01 00:00" order by lastmodified') return BAD;
+        const [, day, minute] = /^lastmodified >= "(\S+) (\S+)" order by lastmodified$/.exec(query.get('cql') ?? '') ?? [];
+        if (day === undefined) return BAD;
+        const found = pages.filter(({ version: { when } }) => when >= `${day.replaceAll('/', '-')}T${minute}`);
         const [from, limit] = [Number(query.get('start') ?? 0), Number(query.get('limit'))];
         const next = new URLSearchParams(query);
         next.set('start', String(from + limit));
-        const more = from + limit < pages.length ? { next: `/rest/api/content/search?${next.toString()}` } : {};
+        const more = from + limit < found.length ? { next: `/rest/api/content/search?${next.toString()}` } : {};
         return {
-          body: { results: pages.slice(from, from + limit), size: limit, _links: { base: `${url}/wiki`, context: '/wiki', ...more } },
+          body: { results: found.slice(from, from + limit), size: limit, _links: { base: `${url}/wiki`, context: '/wiki', ...more } },
         };
       },
     },
@@ -412,10 +421,11 @@ function gitlab(): PublicService {
     knows: signsWith('private-token', 'secret-TOKEN'),
     routes: {
       'GET /api/v4/projects/{project}/issues': ({ params, query }) => {
-        if (params['project'] !== 'group/app' || query.has('updated_after')) return BAD;
+        if (params['project'] !== 'group/app') return BAD;
+        const found = issues.filter(({ updated_at: updated }) => updated >= (query.get('updated_after') ?? ''));
         const [page, size] = [Number(query.get('page')), Number(query.get('per_page'))];
-        const next = page * size < issues.length ? String(page + 1) : '';
-        return { headers: { 'x-next-page': next, 'x-page': String(page) }, body: issues.slice((page - 1) * size, page * size) };
+        const next = page * size < found.length ? String(page + 1) : '';
+        return { headers: { 'x-next-page': next, 'x-page': String(page) }, body: found.slice((page - 1) * size, page * size) };
       },
     },
     truth: { issues: keyed(issues, of('iid')) },
@@ -451,12 +461,14 @@ function stackexchange(): PublicService {
     routes: {
       'GET /2.3/questions': ({ query }) => {
         const [page, size] = [Number(query.get('page')), Number(query.get('pagesize'))];
-        if (query.get('site') !== 'stackoverflow' || query.get('min') !== '1704067200') return BAD;
-        if (page === 2 && isFirst('limit')) return { status: 400, body: { error_id: 502, error_name: 'throttle_violation' } };
-        const has_more = page * size < questions.length;
+        const min = Number(query.get('min') ?? NaN);
+        if (query.get('site') !== 'stackoverflow' || Number.isNaN(min)) return BAD;
+        const found = questions.filter(({ last_activity_date: at }) => at >= min);
+        if (min > 1_710_000_000 && isFirst('limit')) return { status: 400, body: { error_id: 502, error_name: 'throttle_violation' } };
+        const has_more = page * size < found.length;
         return {
           headers: { 'x-reset': '60' },
-          body: { items: questions.slice((page - 1) * size, page * size), has_more, quota_remaining: 9_000 },
+          body: { items: found.slice((page - 1) * size, page * size), has_more, quota_remaining: 9_000 },
         };
       },
     },

@@ -9,6 +9,8 @@ export interface Path {
   all(value: unknown): readonly unknown[];
   /** The first value that the path selects; undefined if it selects nothing. */
   first(value: unknown): unknown;
+  /** The place of every selected value: the names and numbers that lead to it, each after a NUL. */
+  places(value: unknown): readonly string[];
   /** True if the path ends with a name or number: `$.data` and `$['data']` select a list of records, and `$.data[*]` the records. */
   readonly isOfList: boolean;
   /** Paths of the lists before each `[*]` of this path, innermost first: `$.items` for `$.items[*].data`. */
@@ -51,6 +53,8 @@ function reasonOf({ message }: Error): string {
 
 /** Most paths are only names, some with `[*]` at the end. Such a path is followed directly, because the library would build a list of nodes. */
 function compiled(text: string, query: JSONPathQuery): Path {
+  const places = (value: unknown): readonly string[] =>
+    query.query(value as never).nodes.map(({ location }) => location.map((one) => `\0${one}`).join(''));
   const { IndexSelector, NameSelector } = jsonpath.selectors;
   const ends = query.segments.at(-1)?.selectors ?? [];
   const isOfList = ends.every((one) => one instanceof NameSelector || one instanceof IndexSelector);
@@ -62,6 +66,7 @@ function compiled(text: string, query: JSONPathQuery): Path {
       text,
       all: (value) => query.query(value as never).nodes.map((node) => node.value),
       first: (value) => query.match(value as never)?.value,
+      places,
       isOfList,
       lists: before.toReversed().map((some) => compiled('', new JSONPathQuery(environment, some))),
     };
@@ -79,7 +84,7 @@ function compiled(text: string, query: JSONPathQuery): Path {
     const found = follow(value);
     return found === undefined ? [] : [found];
   };
-  if (plain[2] === undefined) return { text, all, first: follow, isOfList, lists: [] };
+  if (plain[2] === undefined) return { text, all, first: follow, places, isOfList, lists: [] };
   const entries = (value: unknown): readonly unknown[] => {
     const found = follow(value);
     return Array.isArray(found) ? found : typeof found === 'object' && found !== null ? Object.values(found) : [];
@@ -88,7 +93,8 @@ function compiled(text: string, query: JSONPathQuery): Path {
     text,
     all: entries,
     first: (value) => entries(value)[0],
+    places,
     isOfList,
-    lists: [{ text: '', all, first: follow, isOfList: true, lists: [] }],
+    lists: [{ text: '', all, first: follow, places, isOfList: true, lists: [] }],
   };
 }

@@ -46,19 +46,24 @@ function fhir(): PublicService {
   }));
   return {
     routes: {
-      'GET /baseR4/Patient': ({ query, url }) => bundle(0, Number(query.get('_count')), url),
-      'GET /baseR4': ({ query, url }) => bundle(Number(query.get('_getpagesoffset')), Number(query.get('_count')), url),
+      'GET /baseR4/Patient': ({ query, url }) => bundle(0, Number(query.get('_count')), url, query.get('_lastUpdated')?.slice(2)),
+      'GET /baseR4': ({ query, url }) =>
+        bundle(Number(query.get('_getpagesoffset')), Number(query.get('_count')), url, query.get('_getpages') ?? ''),
     },
     truth: { patients: byId(patients) },
   };
 
-  function bundle(from: number, size: number, url: string): ApiAnswer {
-    const entry = patients
+  function bundle(from: number, size: number, url: string, since = ''): ApiAnswer {
+    const found = patients.filter(({ meta: { lastUpdated } }) => lastUpdated >= since);
+    const entry = found
       .slice(from, from + size)
       .map((resource) => ({ fullUrl: `${url}/${resource.id}`, resource, search: { mode: 'match' } }));
-    const next = { relation: 'next', url: `${url}/baseR4?_getpages=u1&_getpagesoffset=${from + size}&_count=${size}` };
-    const link = [{ relation: 'self', url }, ...(from + size < patients.length ? [next] : [])];
-    return { body: { resourceType: 'Bundle', total: patients.length, link, ...(entry.length > 0 && { entry }) } };
+    const next = {
+      relation: 'next',
+      url: `${url}/baseR4?_getpages=${encodeURIComponent(since)}&_getpagesoffset=${from + size}&_count=${size}`,
+    };
+    const link = [{ relation: 'self', url }, ...(from + size < found.length ? [next] : [])];
+    return { body: { resourceType: 'Bundle', total: found.length, link, ...(entry.length > 0 && { entry }) } };
   }
 }
 
@@ -188,10 +193,11 @@ function wordpress(): PublicService {
     routes: {
       'GET /wp-json/wp/v2/posts': ({ query }) => {
         const [page, size] = [Number(query.get('page')), Number(query.get('per_page'))];
-        const last = Math.ceil(posts.length / size);
+        const found = posts.filter(({ modified_gmt: at }) => at > (query.get('modified_after') ?? ''));
+        const last = Math.ceil(found.length / size);
         if (page > last) return { status: 400, body: { code: 'rest_post_invalid_page_number', data: { status: 400 } } };
-        const headers = { 'x-wp-total': String(posts.length), 'x-wp-totalpages': String(last) };
-        return { headers, body: posts.slice((page - 1) * size, page * size) };
+        const headers = { 'x-wp-total': String(found.length), 'x-wp-totalpages': String(last) };
+        return { headers, body: found.slice((page - 1) * size, page * size) };
       },
     },
     truth: { posts: byId(posts) },

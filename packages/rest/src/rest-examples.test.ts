@@ -20,7 +20,8 @@ const items = Array.from({ length: 5 }, (_, i) => ({ id: i + 1, name: `n${i + 1}
 const at = (i: number): string => new Date(Date.UTC(2024, 0, 1, 0, i)).toISOString();
 const linked = (all: readonly unknown[], { query, url, path }: ApiCall): ApiAnswer => {
   const page = Number(query.get('page') ?? 1);
-  const link = page * 2 < all.length ? { link: `<${url}${path}?page=${page + 1}>; rel="next"` } : {};
+  query.set('page', String(page + 1));
+  const link = page * 2 < all.length ? { link: `<${url}${path}?${query.toString()}>; rel="next"` } : {};
   return { headers: link, body: pageOf(all, page, 2) };
 };
 const authorized =
@@ -44,7 +45,11 @@ const SERVICES: Readonly<Record<string, Emulated>> = {
     knows: authorized('Bearer secret-GITHUB'),
     routes: {
       'GET /orgs/{org}/repos': (call) => linked([{ id: 1, name: 'node', owner: { login: 'nodejs' } }], call),
-      'GET /repos/{owner}/{repo}/issues': (call) => linked(call.params['owner'] === 'nodejs' ? issues : [], call),
+      'GET /repos/{owner}/{repo}/issues': (call) =>
+        linked(
+          issues.filter(({ updated_at: updated }) => call.params['owner'] === 'nodejs' && updated >= (since(call, 'since') ?? '')),
+          call,
+        ),
       'GET /repos/{owner}/{repo}/issues/{number}/comments': (call) => linked([{ id: `c${call.params['number']}` }], call),
     },
     keys: { repos: ['1'], issues: ids(issues), comments: ['c1', 'c2', 'c3'] },
@@ -137,11 +142,12 @@ const SERVICES: Readonly<Record<string, Emulated>> = {
     knows: basic('me@acme.com:secret-JIRA'),
     routes: {
       'GET /rest/api/2/search': ({ query }) => {
-        if (query.get('jql') !== 'updated >= "2015/01/01 00:00" order by updated asc') return { status: 400, body: {} };
-        // A record was added at the front of the list between two pages, so each page repeats a record of the previous one.
-        const from = Math.max(0, Number(query.get('startAt')) - 1);
+        const [, day, minute] = /^updated >= "(\S+) (\S+)" order by updated asc$/.exec(query.get('jql') ?? '') ?? [];
+        if (day === undefined) return { status: 400, body: {} };
+        const found = items.filter(({ id }) => at(id) >= `${day.replaceAll('/', '-')}T${minute}`);
+        const from = Number(query.get('startAt'));
         return {
-          body: { total: items.length + 1, issues: items.slice(from, from + 2).map(({ id }) => ({ id, fields: { updated: at(id) } })) },
+          body: { total: found.length, issues: found.slice(from, from + 2).map(({ id }) => ({ id, fields: { updated: at(id) } })) },
         };
       },
     },

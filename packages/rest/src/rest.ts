@@ -31,7 +31,7 @@ import type { Json } from '@headgate/throttle';
 import * as z from 'zod';
 import { type RestPage, isKeyPart, keyOf, verdictOf } from './answer.ts';
 import { type RestCredential, credentialOf } from './credentials.ts';
-import { type Carried, MAX_DIGESTS, carriedOn, crowdedIn, writtenOf } from './carried.ts';
+import { type Carried, carriedOn, writtenOf } from './carried.ts';
 import { type Cursor, firstCursor } from './cursor.ts';
 import { evidenceOf } from './evidence.ts';
 import { exactNumber, kindOf, scalarOf } from './json-value.ts';
@@ -164,25 +164,30 @@ function pipelineOf(name: string, section: RestOptions) {
             query: (cursor) =>
               cursor.way === first.way
                 ? { stream, fields, cursor }
-                : { stream, fields, cursor: { ...first, again: (cursor.again ?? 0) + 1 }, isChanged: true },
+                : { stream, fields, cursor: { ...first, upTo: cursor.upTo, again: (cursor.again ?? 0) + 1 }, isChanged: true },
             next: ({ next }) => (next === undefined ? 'last' : { cursor: next }),
           };
         },
-        *records({ stream: of, records, digests, notice }, { request, page, carried, topics: make, refuse, warn }) {
+        *records({ stream: of, records, digests, notice }, { request, page, carried, carrying, topics: make, refuse, warn }) {
           const stream = streamOf(of);
-          const before = carried as Carried | undefined;
-          const written = new Set(writtenOf(before));
+          const written = new Set([carried, carrying].flatMap((some) => writtenOf(some as Carried | undefined)));
           if (notice !== undefined) warn(notice);
-          if (page === 1) for (const message of crowdedNotices(requestKey(request), before)) warn(message);
           for (const [i, record] of records.entries()) {
-            if (written.has(digests[i] ?? '')) continue;
+            const digest = digests[i] ?? '';
+            if (written.has(digest)) continue;
+            if (stream.since !== undefined) written.add(digest);
             const flaw = flawOf(stream, record, fieldsOf(request));
             if (flaw === undefined) yield* recordsOf(stream, record, request, make);
             else refuse({ id: `${page}/${i}`, record, error: unusable(name, requestKey(request), flaw) });
           }
         },
-        carry: (page, before) => carriedOn(streamOf(page.stream), page, before as Carried | undefined),
-        items: ({ records }) => records.length,
+        carry: (page, now, { before, key: subject }) =>
+          carriedOn(streamOf(page.stream), page, {
+            before: before as Carried | undefined,
+            now: now as Carried | undefined,
+            service: name,
+            subject,
+          }),
         *lifecycle({ state, pages, items, reason }, { request, key, topics: make }) {
           const { stream: of } = request;
           if (streamOf(of).pages !== undefined)
@@ -290,13 +295,6 @@ function flawOf(stream: Stream, record: unknown, fields: Fields): string | undef
     return `schema: ${['$', ...issue.path.map(String)].join('.')}: ${expected}`;
   }
   return undefined;
-}
-
-function* crowdedNotices(subject: string, carried: Carried | undefined): Iterable<string> {
-  const { overlap, ahead } = crowdedIn(carried);
-  const more = `${subject}: more than ${MAX_DIGESTS.toLocaleString('en-US')} records`;
-  if (overlap) yield `${more} are within the overlap before the newest one. Some of them may be written again: make overlap shorter.`;
-  if (ahead) yield `${more} have a time more than a day ahead. Some of them may be written again: check since.from.`;
 }
 
 function neverWritten(): never {

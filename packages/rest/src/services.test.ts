@@ -514,7 +514,7 @@ it.each([
           query: { since: '{since}' },
           key: '$.id',
           pages: { page: { query: 'page' } },
-          since: { from: '$.updated_at' },
+          since: { from: '$.updated_at', order: 'fixed' },
         },
       },
     },

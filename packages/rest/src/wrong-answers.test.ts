@@ -122,7 +122,13 @@ describe('empty pages with a next page', () => {
 
   it.concurrent("aren't those whose records Headgate drops as older", async () => {
     const found = await outcome(
-      { items: { ...stream, since: { from: '$.updated_at', first: '2024-01-01T02:00:00Z' }, pages: { page: { query: 'page' } } } },
+      {
+        items: {
+          ...stream,
+          since: { from: '$.updated_at', first: '2024-01-01T02:00:00Z', order: 'fixed' },
+          pages: { page: { query: 'page' } },
+        },
+      },
       { routes: { 'GET /items': ({ query }) => ({ body: { items: pageOf(some(121), Number(query.get('page')), 1) } }) } },
     );
     expect(found).toMatchObject({ keys: ['120', '121'], codes: [], asked: 122 });

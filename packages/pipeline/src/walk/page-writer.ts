@@ -82,6 +82,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
         id,
         page: number,
         carried: state.carried?.before,
+        carrying: state.carried?.now,
         topics,
         warn: (message: string): void => void warnings.push(message),
         refuse({ id: part, record: refused, error }: RefusedPart): void {
@@ -92,7 +93,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       const pending = values.flatMap((value) => pendingRecords(of, context, () => definition.records(value, at)));
       const carried = definition.carry && {
         ...state.carried,
-        now: call('carry', () => definition.carry?.(page, copyOf(state.carried?.now))),
+        now: call('carry', () => definition.carry?.(page, copyOf(state.carried?.now), { key, before: state.carried?.before })),
       };
       const items = itemsOf(walk, values, pending);
       const credential = call('credentialOf', () => definition.credentialOf?.(page));

@@ -32,7 +32,7 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
    * page, and for 90 days `paging` of the key's next walk gets it as `carried`. A failed walk carries nothing over. Walks of one key run
    * one after another.
    */
-  carry?(page: Page, carried: Json | undefined): Json | undefined;
+  carry?(page: Page, carried: Json | undefined, walk: CarryingWalk): Json | undefined;
   /** Returns the number of items of a page, or of a result of `through`. Default: the number of its records, without requests. */
   items?(value: Value): number;
   /** Returns the name of the credential that sent a page's request, for displays. */
@@ -41,7 +41,10 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
    * Returns records about a walk's change of state. They are written in the walk's first or last transaction, or in that of its dead
    * letter.
    */
-  lifecycle?(change: WalkChange, at: Omit<WalkPosition<Request, Topics>, 'page' | 'carried' | 'warn' | 'refuse'>): Iterable<PendingRecord>;
+  lifecycle?(
+    change: WalkChange,
+    at: Omit<WalkPosition<Request, Topics>, 'page' | 'carried' | 'carrying' | 'warn' | 'refuse'>,
+  ): Iterable<PendingRecord>;
   /** Cure in the dead letter of a page with a record that is too large for its topic, such as `take smaller pages`. Default: none. */
   readonly smallerBy?: string;
   /**
@@ -67,6 +70,8 @@ export interface WalkPosition<Request, Topics extends TopicMap> {
   readonly page: number;
   /** The value that the last complete walk of the key carried, as `paging` got it: the same for all pages of this walk. */
   readonly carried: Json | undefined;
+  /** The value of `carry` after the previous page of this walk. Before the first page, it is `carried`. */
+  readonly carrying: Json | undefined;
   /** Creates records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
   /** Emits a warning about the page, after the page is durable. */
@@ -75,6 +80,14 @@ export interface WalkPosition<Request, Topics extends TopicMap> {
    * Creates a dead letter for a part of the page that can't be processed. It is written in the page's transaction, and the walk continues.
    */
   readonly refuse: (part: RefusedPart) => void;
+}
+
+/** The walk whose value `carry` computes. */
+export interface CarryingWalk {
+  /** Key of the walk's request. */
+  readonly key: string;
+  /** The value that the last complete walk of the key carried. */
+  readonly before: Json | undefined;
 }
 
 /** A part of a page that can't be processed. */
