@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { credential, MINUTE_MS, ok, play, said, type Scene } from './scene.fixture.ts';
+import { credential, idle, MINUTE_MS, ok, play, said, type Scene } from './scene.fixture.ts';
+import type { Respond } from './testing/scripted-server.ts';
 
 const three = ['a', 'b', 'c'].map(credential);
 const hidden = said('not-found', { perCredential: true });
@@ -80,4 +81,24 @@ test('other failures on the way are retried with credentials that were not refus
   const scene = await play([hidden, said('transient'), said('rate-limited', { retryInMs: 1_000 }), ok], { credentials: three });
   expect((await scene.drive(scene.query(), 1_000)).value).toBe('good');
   expect(scene.events.slice(1).map(({ credential: name }) => name)).not.toContain('a');
+});
+
+test('if the only credential that is left fails for this request, the request ends after its retry time', async () => {
+  const otherwise: Respond = (request, response) => {
+    const isOfA = request.headers.authorization === 'Bearer token-of-a';
+    (request.url !== '/x' ? ok : isOfA ? said('transient') : hidden)(request, response);
+  };
+  const credentialsOf = (path: string): readonly string[] => (path === '/x' ? ['a', 'b'] : ['b']);
+  const options = { credentials: three.slice(0, 2), otherwise, retryForMs: 5_000, waitOutOutages: true };
+  const scene = await play([], options, { credentialsOf, items: () => 1, itemsOf: () => 1 });
+  let ended: unknown;
+  scene.query('/x').catch((error: unknown) => {
+    ended = error;
+  });
+  for (let i = 0; i < 60 && ended === undefined; i += 1) {
+    (await scene.query('/y')).credit.release();
+    await scene.clock.advance(1_000);
+    await idle();
+  }
+  expect(ended).toMatchObject({ code: 'HEADGATE_GAVE_UP', credential: 'a' });
 });

@@ -242,6 +242,15 @@ test.each([
   }
 });
 
+test('an error in a 200 counts, and another object there is no page', () => {
+  for (const body of ['{"errors":[{"message":"no"}]}', '{"error":"no"}', '{"error":{"message":"no"}}']) {
+    expect(judge(200, body)).toMatchObject({ kind: 'fatal', error: { code: 'HEADGATE_UNEXPECTED_STATUS' } });
+  }
+  for (const body of ['{"message":"no"}', '{"title":"no","type":"about:blank"}', '"no"', '{"errors":[]}']) {
+    expect(judge(200, body)).toMatchObject({ kind: 'schema-mismatch', where: expect.stringContaining('ids') as string });
+  }
+});
+
 test('a usage cap that is reached with 429 may end, so the credential waits', () => {
   const body =
     '{"title":"UsageCapExceeded","detail":"Usage cap exceeded: Monthly product cap","type":"https://api.example/problems/usage-capped"}';

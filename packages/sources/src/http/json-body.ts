@@ -11,7 +11,7 @@ export type JsonBody = { readonly kind: 'json'; readonly value: unknown } | { re
  * other text and for an empty body, which any service can send.
  */
 export function foreignBody(answer: HttpResponse): string | undefined {
-  return /^(?:\ufeff)?\s*</.test(answer.body.toString('utf8', 0, FIRST_BYTES)) ? HTML : undefined;
+  return /^\s*</.test(answer.body.toString('utf8', 0, FIRST_BYTES)) ? HTML : undefined;
 }
 
 const HTML = 'got HTML instead of JSON';
