@@ -31,7 +31,7 @@ export type {
   Pipeline,
   SharedIo,
 } from './definition/pipeline.ts';
-export type { NamedCredential, PipelineDefinition, PipelineIo, Probe } from './definition/pipeline-definition.ts';
+export type { JobGroups, NamedCredential, PipelineDefinition, PipelineIo, Probe } from './definition/pipeline-definition.ts';
 export { InvalidOptionsError, PipelineError, type PipelineErrorCode, type PipelineErrorOptions } from './definition/pipeline-error.ts';
 export type { KeyedRequest, PipelineRequests } from './definition/pipeline-requests.ts';
 export { secret, type SecretReader, type SecretInput, type SecretOptions } from './definition/secret.ts';
@@ -64,7 +64,7 @@ export { lookup } from './lookup/lookup.ts';
 export type { LookupDeadLetter, LookupDefinition, LookupOutcome, LookupPosition, RequestedKey } from './lookup/lookup-definition.ts';
 export type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RequestEvent, RunEvent } from './view/events.ts';
 export type { Histogram } from './view/histogram.ts';
-export type { KeysRow, PipelineSnapshot, Progress, RunSnapshot, WalkRow, WorkRow } from './view/run-snapshot.ts';
+export type { JobGroup, KeysRow, PipelineSnapshot, Progress, RunSnapshot, WalkRow, WorkRow } from './view/run-snapshot.ts';
 export { walk } from './walk/walk.ts';
 export type {
   After,

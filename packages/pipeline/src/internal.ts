@@ -20,6 +20,7 @@ export { definedTopics, type PipelineTopics, topicSpecs } from './definition/top
 export { openJournalledLane, type OpenJournalledLaneOptions } from './engine/journalled-lane.ts';
 export type { JournalReader } from './engine/lane-journal.ts';
 export type { LastCrawlOf, Left, StateOfLane, Worker, WorkerContext } from './engine/processor.ts';
+export { growingGroups } from './forecast/growing-groups.ts';
 export { savedByCredential, walksDone } from './forecast/forecast.ts';
 export { type SteadyTime, steadyTime } from './view/steady-time.ts';
 export { MAX_IN_WORK } from './walk/walk.ts';

@@ -121,6 +121,10 @@ function pipelineOf(name: string, section: RestOptions) {
     request: requestSchema(streams),
     topics,
     makesRequests: children.size > 0,
+    groups: {
+      of: (key) => key.split('/')[0] ?? '',
+      makes: Object.fromEntries(Object.keys(streams).map((of) => [of, (children.get(of) ?? []).map(({ stream }) => stream)])),
+    },
     keyOf: requestKey,
     listed: listedRequests,
     every: ({ stream }) => streamOf(stream).every,

@@ -26,7 +26,8 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
   'request-started': {
     words: ({ key, resumed, page }) => `${safeText(key)} ${resumed ? `continues at page ${page}` : 'starts'}`,
     level: 'info',
-    plain: 'each',
+    // A group can have thousands of jobs. The lines about their pages report them together.
+    plain: ({ group }) => (group === undefined ? 'each' : 'never'),
   },
   'page-written': {
     words: ({ key, page, items, pipeline }, units) => `${safeText(key)} page ${page}: ${itemsWords(items, pipeline, units)}`,

@@ -1,4 +1,4 @@
-import type { Doing, WalkRow, WorkRow } from '@headgate/pipeline';
+import type { Doing, JobGroup, WalkRow, WorkRow } from '@headgate/pipeline';
 import { countsWords, itemsWords, reasonWithout, type Units } from './format-event.ts';
 import { failingPipelines } from './format-outage.ts';
 import type { RunView } from './run-view.ts';
@@ -54,7 +54,7 @@ export interface JobRow extends TableRow {
   readonly doneAt: string;
 }
 
-/** Rows for the first jobs: working ones, then failed, then done. `others` counts the jobs without a row. */
+/** Rows for the first jobs: working ones, then failed, then done. A group of several jobs has one row. `others` counts the jobs without a row. */
 export interface Jobs {
   readonly rows: readonly JobRow[];
   readonly others: Readonly<Record<JobState | 'waiting', number>>;
@@ -70,23 +70,92 @@ export interface JobFilter {
 
 const RANKS: Readonly<Record<JobState, number>> = { working: 0, failed: 1, done: 2 };
 
-/** The rows of the first selected jobs, and the counts of the others. */
+/** The rows of the first selected jobs, and the counts of the others. With a filter, each job of a group has its own row. */
 export function jobRows(view: RunView, times: TimeWords, { text, state, most }: JobFilter): Jobs {
   const wanted = text.toLowerCase();
+  const isAll = wanted === '' && state === 'all';
+  const groups = isAll ? groupRows(view) : [];
+  const isGrouped = (row: WorkRow): boolean =>
+    row.kind === 'walk' && groups.some(({ pipeline, name }) => pipeline === row.pipeline && name === row.group);
   const found = view.work.filter((row) => (state === 'all' || stateOf(row) === state) && nameOf(row).toLowerCase().includes(wanted));
-  const sorted = found.toSorted((one, other) => RANKS[stateOf(one)] - RANKS[stateOf(other)]);
+  const all = [...groups, ...found.filter((row) => !isGrouped(row))];
+  const sorted = all.toSorted((one, other) => RANKS[stateOf(one)] - RANKS[stateOf(other)]);
   const rest = sorted.slice(most).map(stateOf);
   const count = (of: JobState): number => rest.filter((one) => one === of).length;
-  const waiting = text === '' && state === 'all' ? view.lanes.reduce((sum, { behind }) => sum + behind, 0) : 0;
+  const behind = view.lanes.reduce((sum, lane) => sum + lane.behind, 0);
+  const inGroups = groups.reduce((sum, { waiting }) => sum + waiting, 0);
   const twice = keysTwice(view);
   return {
     rows: sorted.slice(0, most).map((row) => ({
-      key: row.kind === 'walk' ? row.request : `${row.pipeline} keys`,
+      key: row.kind === 'walk' ? row.request : row.kind === 'group' ? `${row.pipeline} ${row.name}` : `${row.pipeline} keys`,
       state: stateOf(row),
       doneAt: row.kind === 'walk' && row.doneAt !== undefined ? times.when(row.doneAt, view.now) : '',
-      ...(row.kind === 'keys' ? keysRow(row, view, times) : walkRow(row, view, times, twice.has(`${row.pipeline} ${row.key}`))),
+      ...(row.kind === 'group'
+        ? groupRow(row, view, times)
+        : row.kind === 'keys'
+          ? keysRow(row, view, times)
+          : walkRow(row, view, times, twice.has(`${row.pipeline} ${row.key}`))),
     })),
-    others: { working: count('working'), failed: count('failed'), done: count('done'), waiting },
+    others: {
+      working: count('working'),
+      failed: count('failed'),
+      done: count('done'),
+      waiting: isAll ? Math.max(0, behind - inGroups) : 0,
+    },
+  };
+}
+
+/** A group of several jobs. `waiting`: number of jobs that haven't started. */
+interface GroupRow extends JobGroup {
+  readonly kind: 'group';
+  readonly pipeline: string;
+  readonly name: string;
+  readonly doing: Doing | undefined;
+  readonly waiting: number;
+}
+
+/** The groups that have more than one job, or that don't have one yet. */
+function groupRows({ pipelines, work }: RunView): readonly GroupRow[] {
+  return Object.entries(pipelines).flatMap(([pipeline, { groups = {} }]) =>
+    Object.entries(groups).flatMap(([name, group]): GroupRow[] => {
+      if (jobsOf(group) === 1 && group.isExact) return [];
+      const own = work.filter((row) => row.kind === 'walk' && row.pipeline === pipeline && row.group === name);
+      const doings = own.flatMap(({ doing }) => doing ?? []);
+      const doing =
+        (['requesting', 'retrying'] as const).map((state) => doings.find((one) => one.state === state)).find(Boolean) ?? doings[0];
+      return [
+        { ...group, kind: 'group', pipeline, name, doing, waiting: group.left - own.filter((row) => stateOf(row) === 'working').length },
+      ];
+    }),
+  );
+}
+
+function jobsOf({ done, failed, left }: JobGroup): number {
+  return done + failed + left;
+}
+
+/** `22 of 360`, `22 of at least 360, 1 failed`: the ended jobs of a group, and all of them. `what`: comes after the number. */
+export function groupWords(group: JobGroup, what = ''): string {
+  const { done, failed, isExact } = group;
+  const all = `${groupedNumber(done + failed)} of ${isExact ? '' : 'at least '}${groupedNumber(jobsOf(group))}${what}`;
+  return failed === 0 ? all : `${all}, ${groupedNumber(failed)} failed`;
+}
+
+function groupRow(row: GroupRow, view: RunView, times: TimeWords): TableRow {
+  const { name, pipeline, done, failed, left, items, isExact, doing } = row;
+  const all = jobsOf(row);
+  const note =
+    doing !== undefined
+      ? { note: doingWords(doing, view.now, times) }
+      : left === 0 && isExact
+        ? { note: 'done', tone: 'good' as const }
+        : { note: left === 0 ? 'waits for records of other streams' : 'waits for its turn' };
+  return {
+    name: safeText(name),
+    ...(isExact && all > 0 && { share: (done + failed) / all }),
+    progress: all === 0 ? 'no job yet' : groupWords(row),
+    amount: items > 0 ? itemsWords(items, pipeline, unitsOf(view)) : '',
+    ...note,
   };
 }
 
@@ -109,7 +178,8 @@ export function othersWords(others: Jobs['others']): string {
   return total === 0 ? '' : `and ${groupedNumber(total)} more: ${said.join(', ')}`;
 }
 
-function stateOf(row: WorkRow): JobState {
+function stateOf(row: WorkRow | GroupRow): JobState {
+  if (row.kind === 'group') return row.left > 0 || !row.isExact ? 'working' : row.failed > 0 && row.done === 0 ? 'failed' : 'done';
   if (row.doing !== undefined) return 'working';
   if (row.kind === 'walk' && row.state === 'failed') return 'failed';
   return row.kind === 'walk' && row.state === 'working' ? 'working' : 'done';

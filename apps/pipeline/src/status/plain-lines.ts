@@ -8,7 +8,7 @@ import { countWords } from './text/number-words.ts';
 import type { Output } from './text/plain-output.ts';
 import { safeText } from './text/safe-text.ts';
 import { createTimeWords, type TimeWords } from './text/time-words.ts';
-import { budgetName, holdingBudgets } from './format-row.ts';
+import { budgetName, groupWords, holdingBudgets } from './format-row.ts';
 
 const TICK_MS = 1_000;
 const QUIET_MS = 3_000;
@@ -25,7 +25,12 @@ export function createPlainLines(
   const times = createTimeWords(options);
   const logLine = logLines({ clock });
   // Measures the time between lines on the monotonic clock, because the time of day can be set back.
-  const summed = summedLines({ now: () => clock.monotonicMs(), write, units });
+  const summed = summedLines({
+    now: () => clock.monotonicMs(),
+    write,
+    units,
+    groupLine: (pipeline, group) => groupLine(view(), pipeline, group, units),
+  });
   let lastLineAt = clock.monotonicMs();
   let lastWait = '';
   /** Pipelines whose service outage a line has already reported. */
@@ -74,6 +79,13 @@ export function createPlainLines(
   }
 }
 
+/** `comments: 22 of 360 jobs; 22 pages, 220 records`: the progress of a group. */
+function groupLine({ pipelines }: RunView, pipeline: string, name: string, units: Units): string {
+  const group = pipelines[pipeline]?.groups?.[name];
+  if (group === undefined) return '';
+  return `${groupWords(group, ' jobs')}; ${countWords(group.pages, 'page')}, ${itemsWords(group.items, pipeline, units)}`;
+}
+
 /** Why nothing happens. An outage of the log or of a service has its own lines, when it begins and ends. */
 function waitLines(view: RunView, times: TimeWords): string[] {
   if (view.logUnavailable !== undefined && !view.isStopping) return [];
@@ -87,15 +99,16 @@ function waitLines(view: RunView, times: TimeWords): string[] {
 
 type Summed = Extract<RunEvent, { type: 'page-written' | 'request-completed' | 'keys-answered' }>;
 
-/** Pages of a request, or keys of a pipeline, that no line has reported yet. */
+/** Pages of a request, keys of a pipeline, or jobs of a group that no line has reported yet. */
 interface Held {
   lastLineAt: number;
   readonly name: string;
   readonly pipeline: string;
   first: number;
   last: number;
-  /** Number of items on these pages, or number of keys. */
+  /** Number of items on these pages, number of keys, or number of events of a group. */
   count: number;
+  readonly group: string | undefined;
   /** Words about the end of the request; empty while it continues. */
   done: string;
 }
@@ -104,17 +117,19 @@ interface SummedLinesOptions {
   readonly now: () => number;
   readonly write: (line: string) => void;
   readonly units: Units;
+  readonly groupLine: (pipeline: string, group: string) => string;
 }
 
-/** Lines about progress, at most one a second for each request. */
-function summedLines({ now, write, units }: SummedLinesOptions) {
+/** Lines about progress, at most one a second for each request or group of jobs. */
+function summedLines({ now, write, units, groupLine: progressOf }: SummedLinesOptions) {
   const held = new Map<string, Held>();
 
   const say = (about: string, one: Held): void => {
-    const { name, pipeline, first, last, count, done } = one;
+    const { name, pipeline, first, last, count, done, group } = one;
     const pages = first === last ? `page ${last}` : `pages ${first} to ${last}`;
     const keys = count === 0 ? '' : `${countWords(count, 'key')} answered`;
-    const what = last === 0 ? keys : `${pages}: ${itemsWords(count, pipeline, units)}`;
+    const ofGroup = group === undefined || count === 0 ? '' : progressOf(pipeline, group);
+    const what = group !== undefined ? ofGroup : last === 0 ? keys : `${pages}: ${itemsWords(count, pipeline, units)}`;
     const parts = [what, done].filter((part) => part !== '');
     if (parts.length > 0) write(`${name}${last === 0 && done === '' ? ':' : ''} ${parts.join('; ')}`);
     if (parts.length > 0) one.lastLineAt = now();
@@ -125,12 +140,14 @@ function summedLines({ now, write, units }: SummedLinesOptions) {
   return {
     add(event: Summed, text: EventText): void {
       const isKeys = event.type === 'keys-answered';
-      const about = isKeys ? `keys ${event.pipeline}` : event.request;
-      const name = isKeys ? event.pipeline : safeText(event.key);
       const { pipeline } = event;
-      const one = held.get(about) ?? { lastLineAt: -Infinity, name, pipeline, first: 0, last: 0, count: 0, done: '' };
+      const group = isKeys ? undefined : event.group;
+      const about = isKeys ? `keys ${pipeline}` : group === undefined ? event.request : `group ${pipeline} ${group}`;
+      const name = isKeys ? pipeline : safeText(group ?? event.key);
+      const one = held.get(about) ?? { lastLineAt: -Infinity, name, pipeline, group, first: 0, last: 0, count: 0, done: '' };
       held.set(about, one);
-      if (event.type === 'request-completed') one.done = text.words.slice(name.length + 1);
+      if (group !== undefined) one.count += 1;
+      else if (event.type === 'request-completed') one.done = text.words.slice(name.length + 1);
       else if (event.type === 'page-written') {
         one.first ||= event.page;
         one.last = event.page;

@@ -69,6 +69,7 @@ export function definePipeline<
       unit,
       topics,
       makesRequests: definition.makesRequests === true,
+      groups: definition.groups,
       everyMs: value.every,
       everyOf,
       maxOutstanding: value.maxOutstanding,

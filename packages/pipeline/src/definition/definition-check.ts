@@ -40,6 +40,10 @@ const PARTS = z.strictObject({
     }
   }),
   makesRequests: part((value) => typeof value === 'boolean', 'true or false').optional(),
+  groups: part(
+    (value) => typeof Object(value).of === 'function' && typeof Object(value).makes === 'object',
+    'an object { of, makes }',
+  ).optional(),
   unit: text.optional(),
   pageItems: userFunction.optional(),
   usualBytes: userFunction.optional(),

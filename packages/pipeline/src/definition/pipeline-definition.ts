@@ -31,6 +31,8 @@ export interface PipelineDefinition<
    * write to its requests topic. Default: false.
    */
   readonly makesRequests?: boolean;
+  /** Groups of jobs, such as the streams of a service. Displays show one row per group instead of one per job. Default: no groups. */
+  readonly groups?: JobGroups;
   /** Name of the pipeline's items, for displays. Default `records`. */
   readonly unit?: string;
   /** Returns the maximum number of items per page of a walk, with which displays show a limit in items. Default: displays show requests. */
@@ -86,6 +88,17 @@ export interface PipelineDefinition<
    * that walk had pages.
    */
   expect?(request: z.output<RequestSchema>, last: CrawlSize | undefined): number | undefined;
+}
+
+/** The groups of a pipeline's jobs. */
+export interface JobGroups {
+  /** Returns the name of a job's group, from the job's key. Must not throw. */
+  of(key: string): string;
+  /**
+   * Every group by name, each with the names of the groups whose jobs its records create. While such a job is left, the number of requests that
+   * are left is a minimum.
+   */
+  readonly makes: Readonly<Record<string, readonly string[]>>;
 }
 
 /** One request, which checks a credential, or which `headgate try` shows. */

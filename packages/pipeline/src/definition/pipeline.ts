@@ -1,7 +1,7 @@
 import type { Json } from '@headgate/throttle';
 import type * as z from 'zod';
 import type { OptionIssue } from './parse-options.ts';
-import type { PipelineIo, Probe } from './pipeline-definition.ts';
+import type { JobGroups, PipelineIo, Probe } from './pipeline-definition.ts';
 import type { KeyedRequest, PipelineRequests } from './pipeline-requests.ts';
 import type { TopicMap } from './topic.ts';
 import type { CrawlSize, Processor } from '../engine/processor.ts';
@@ -76,6 +76,8 @@ export interface Pipeline<Request = unknown> {
   readonly topics: TopicMap;
   /** True if the pipeline's records can include further requests of the same pipeline. */
   readonly makesRequests: boolean;
+  /** The groups of the pipeline's jobs. Undefined: it has none. */
+  readonly groups: JobGroups | undefined;
   /** Interval after which the pipeline's list is enqueued again, ms. Undefined: it is enqueued once. */
   readonly everyMs: number | undefined;
   /** Returns the interval after which a parsed request is enqueued again, ms. Undefined: it is enqueued once. */

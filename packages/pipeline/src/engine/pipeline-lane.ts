@@ -157,8 +157,10 @@ interface WorkedLane {
 }
 
 function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }: WorkedLane): Omit<PipelineLane, 'close'> {
-  const { log, clock, names, emit, keys, tracing } = run;
-  const { name, requests } = pipeline;
+  const { log, clock, names, keys, tracing } = run;
+  const { name, requests, groups } = pipeline;
+  const emit = (event: RunEvent): void =>
+    run.emit(groups !== undefined && 'request' in event ? { ...event, group: groups.of(event.key) } : event);
   const { partition } = lane;
   const { sources } = processor;
   const warn = (message: string): void => emit({ type: 'notice', level: 'warn', message });
@@ -188,6 +190,7 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
   const backlog = laneBacklog({
     sizes: requestSizes(pipeline, processor, lane.stateUnder),
     monotonicMs: () => clock.monotonicMs(),
+    groups,
     read: async function* (from) {
       const records = requestsInOrder({ log, topic: lane.topic, partition, from, resumed, signal });
       for await (const record of records) if (!lane.isFinished(record.offset) && isChosen(record)) yield record;
@@ -244,7 +247,7 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
     confirm() {
       lane.commit({ records: [] }).catch((error: unknown) => notifier.fail(error));
     },
-    gauges: () => laneGauges({ ...view(), credits, load: worker.load, now: clock.epochMs() }),
+    gauges: () => laneGauges({ ...view(), credits, groups, load: worker.load, now: clock.epochMs() }),
     left: () => unfinished ?? laneWork(view()),
     lost: () => (deletedCount > 0 ? deleted(deletedCount) : undefined),
   };

@@ -1,3 +1,4 @@
+import type { JobGroups } from '../definition/pipeline-definition.ts';
 import type { Pipeline } from '../definition/pipeline.ts';
 import type { RequestRecord } from '../definition/request.ts';
 import type { TopicMap } from '../definition/topic.ts';
@@ -68,6 +69,8 @@ export interface RestrictedWalks {
 
 /** The number and size of the requests in a lane's topic that the lane hasn't taken yet. */
 export interface LaneBacklog {
+  /** Number of walks of each group, if the pipeline has groups. */
+  readonly groups: ReadonlyMap<string, number>;
   /** The walks whose requests only some credentials may send, an element for each set of credentials. */
   readonly restricted: readonly RestrictedWalks[];
   /** Subtracts a request from the counts. Call it when the lane takes the request. */
@@ -96,12 +99,14 @@ export interface LaneBacklogOptions {
   /** Reads the lane's unfinished requests from an offset on, in order. */
   readonly read: (from: number) => AsyncIterable<SizedRecord>;
   readonly monotonicMs: () => number;
+  readonly groups?: JobGroups | undefined;
 }
 
 /** Counts the requests in a lane's topic that the lane hasn't taken yet, and keeps only totals. */
-export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): LaneBacklog {
+export function laneBacklog({ sizes, read, monotonicMs, groups }: LaneBacklogOptions): LaneBacklog {
   const counts = { walks: 0, unknown: 0, pages: 0, keys: 0, keysPerRequest: 1 };
   const restricted = new Map<string, { readonly credentials: readonly string[]; walks: number; unknown: number; pages: number }>();
+  const byGroup = new Map<string, number>();
   /** The lane has taken all requests before this offset. */
   let takenTo = 0;
   /** All requests before this offset are counted, or were taken before they were counted. */
@@ -118,6 +123,8 @@ export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): L
       return;
     }
     const { credentials, page, pages } = size;
+    const group = groups?.of(size.key);
+    if (group !== undefined) byGroup.set(group, Math.max(0, (byGroup.get(group) ?? 0) + by));
     const key = JSON.stringify(credentials ?? null);
     const own = credentials && (restricted.get(key) ?? { credentials, walks: 0, unknown: 0, pages: 0 });
     for (const of of own === undefined ? [counts] : [counts, own]) {
@@ -172,6 +179,7 @@ export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): L
     get isCounted() {
       return isCounted;
     },
+    groups: byGroup,
     get restricted() {
       return [...restricted.values()];
     },

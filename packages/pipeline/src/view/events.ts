@@ -92,7 +92,7 @@ export type RunEvent =
       readonly lanes: number;
     };
 
-/** An event of a request. */
+/** An event of a request. `group`: name of the job's group, if the pipeline has groups. */
 export type RequestEvent =
   | {
       /** A walk starts in this process, or resumes at its checkpoint. */
@@ -107,6 +107,7 @@ export type RequestEvent =
       /** Number of items on the previous pages. */
       readonly items: number;
       readonly resumed: boolean;
+      readonly group?: string;
     }
   | {
       /** A page of a walk is durable, with its records and its checkpoint. */
@@ -120,6 +121,7 @@ export type RequestEvent =
       /** True for the last page of the walk. */
       readonly last: boolean;
       readonly credential?: string;
+      readonly group?: string;
     }
   | {
       /** The last page of a walk is durable. `pages` and `items` include those before a restart. */
@@ -129,6 +131,7 @@ export type RequestEvent =
       readonly request: string;
       readonly pages: number;
       readonly items: number;
+      readonly group?: string;
     }
   | {
       /** A walk has failed, and its request is a dead letter. */
@@ -137,6 +140,7 @@ export type RequestEvent =
       readonly key: string;
       readonly request: string;
       readonly error: Reason;
+      readonly group?: string;
     }
   | {
       /** A lane has taken lookup keys from the requests topic. */
@@ -169,6 +173,7 @@ export type RequestEvent =
       readonly request: string;
       readonly counts: Readonly<Record<string, number>>;
       readonly kinds: Readonly<Record<string, number>>;
+      readonly group?: string;
     }
   | {
       /** A dead letter is durable. It is about a request, a key, or a part of a response that can't be processed. */
@@ -212,6 +217,8 @@ export interface LaneGauge {
   readonly behind: number;
   /** False during the first count of the topic. */
   readonly isCounted: boolean;
+  /** The walks of `behind` by group, if the pipeline has groups. */
+  readonly groups?: Readonly<Record<string, number>>;
   /** Number of unanswered lookup keys: those that the lane has taken, and those counted in the requests topic after them. */
   readonly keys: number;
 }

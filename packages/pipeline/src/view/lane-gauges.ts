@@ -1,5 +1,6 @@
 import type { QueryStatus } from '@headgate/sources';
 import type { CreditPool } from '@headgate/throttle';
+import type { JobGroups } from '../definition/pipeline-definition.ts';
 import type { Doing, RunGauges, WorkGauge } from './events.ts';
 import { type LaneWork, type WalkSize, pagesLeft } from '../forecast/forecast.ts';
 import type { ExpectedWalk, LaneBacklog } from '../forecast/request-sizes.ts';
@@ -16,6 +17,7 @@ export interface LaneGaugesOptions {
   /** The expected size of the active and the waiting walks, by offset. */
   readonly expected: ReadonlyMap<number, ExpectedWalk>;
   readonly behind: LaneBacklog;
+  readonly groups?: JobGroups | undefined;
   /** The current time, epoch ms. */
   readonly now: number;
 }
@@ -25,7 +27,7 @@ const NO_WAIT_MS = 20;
 
 /** Returns the gauges of a lane. The activity of its walks and lookups comes from its sources. */
 export function laneGauges(options: LaneGaugesOptions): RunGauges {
-  const { pipeline, lane, sources, credits, inWork, load, expected, behind, now } = options;
+  const { pipeline, lane, sources, credits, inWork, load, expected, behind, groups, now } = options;
   const gauges = sources.map((source) => source.gauges());
   const waiting = inWork.walks.length - active(inWork).length;
   const areWriting = new Map(active(inWork).map(({ walk, isWriting }) => [walk, isWriting]));
@@ -70,10 +72,17 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
         inWork: load - waiting,
         behind: behind.walks + waiting,
         isCounted: behind.isCounted,
+        ...(groups !== undefined && { groups: behindByGroup(groups, inWork, behind) }),
         keys: inWork.keys + behind.keys,
       },
     ],
   };
+}
+
+function behindByGroup(groups: JobGroups, { walks }: InWork, behind: LaneBacklog): Readonly<Record<string, number>> {
+  const all = new Map(behind.groups);
+  for (const { key, walk } of walks) if (walk === undefined) all.set(groups.of(key), (all.get(groups.of(key)) ?? 0) + 1);
+  return Object.fromEntries(all);
 }
 
 function doingOf(query: QueryStatus, now: number): Doing {
@@ -131,7 +140,7 @@ function inactive({ inWork, expected, behind }: Pick<LaneGaugesOptions, 'inWork'
   };
 }
 
-export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | 'now'>): LaneWork {
+export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | 'now' | 'groups'>): LaneWork {
   const { pipeline, lane, sources, inWork, expected, behind } = options;
   const queries = sources.flatMap((source) => source.gauges().queries);
   const carriers = queries.flatMap((query) => (query.state === 'requesting' ? [query.credential] : []));

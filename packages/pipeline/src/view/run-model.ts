@@ -1,15 +1,18 @@
 import type { Clock } from '@headgate/throttle';
+import type { Pipeline } from '../definition/pipeline.ts';
+import type { JobGroups } from '../definition/pipeline-definition.ts';
 import type { LaneWork } from '../forecast/forecast.ts';
+import { growingGroups } from '../forecast/growing-groups.ts';
 import type { Reason, RunEvent, RunGauges } from './events.ts';
 import { type Observed, noObservations, observe } from './histogram.ts';
 import { runProgress, totalProgress } from './run-progress.ts';
-import type { KeysRow, PipelineSnapshot, RunSnapshot } from './run-snapshot.ts';
+import type { JobGroup, KeysRow, PipelineSnapshot, RunSnapshot, WalkRow } from './run-snapshot.ts';
 import { type SteadyTime, steadyTime } from './steady-time.ts';
 import { walkRows } from './walk-rows.ts';
 
 export interface RunModelOptions {
   readonly clock: Clock;
-  readonly pipelines: readonly { readonly name: string; readonly unit: string; readonly pageItems: number | undefined }[];
+  readonly pipelines: readonly Pick<Pipeline, 'name' | 'unit' | 'pageItems' | 'groups'>[];
 }
 
 export interface RunModel {
@@ -48,6 +51,8 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
     totals.set(pipeline, known);
     return known;
   };
+  const groupOf = (pipeline: string, group: string | undefined): readonly GroupCounts[] =>
+    group === undefined ? [] : [(of(pipeline).groups[group] ??= { done: 0, failed: 0, pages: 0, items: 0 })];
   const count = (counts: Record<string, number>, more: Readonly<Record<string, number>>): void => {
     for (const [name, number] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + number;
   };
@@ -55,17 +60,21 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
     'request-started'(event) {
       if (walks.started(event)) of(event.pipeline).counts.walks.started += 1;
     },
-    'page-written'({ pipeline, request, page, items }) {
-      of(pipeline).counts.pages += 1;
-      of(pipeline).counts.items += items;
+    'page-written'({ pipeline, request, page, items, group }) {
+      for (const counts of [of(pipeline).counts, ...groupOf(pipeline, group)]) {
+        counts.pages += 1;
+        counts.items += items;
+      }
       walks.pageWritten(request, page, items);
     },
-    'request-completed'({ pipeline, request, pages }) {
+    'request-completed'({ pipeline, request, pages, group }) {
       of(pipeline).counts.walks.completed += 1;
+      for (const counts of groupOf(pipeline, group)) counts.done += 1;
       walks.end(request, { state: 'completed', pages });
     },
-    'request-failed'({ pipeline, request, error }) {
+    'request-failed'({ pipeline, request, error, group }) {
       of(pipeline).counts.walks.failed += 1;
+      for (const counts of groupOf(pipeline, group)) counts.failed += 1;
       walks.end(request, { state: 'failed', error });
     },
     'keys-queued'({ pipeline, count: more }) {
@@ -151,8 +160,16 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
       const now = clock.epochMs();
       if (left !== undefined && progress.isDue) progress.forecast(left());
       const failed = new Set(Array.from(failedLanes.values(), ({ pipeline }) => pipeline));
-      const shown = [...totals].map(([name, { failing, lastSuccessAt, counts }]): [string, PipelineSnapshot] => {
+      const rows = [...walks.rows(gauges.work, left === undefined ? new Map() : progress.walksDoneAt)];
+      const shown = [...totals].map(([name, { failing, lastSuccessAt, counts, groups: ended }]): [string, PipelineSnapshot] => {
         const known = pipelines.find((one) => one.name === name);
+        const groups =
+          known?.groups &&
+          jobGroups(known.groups, ended, {
+            lanes: gauges.lanes.filter(({ pipeline }) => pipeline === name),
+            working: rows.filter(({ pipeline, state }) => pipeline === name && state === 'working'),
+          });
+        const isGrowing = Object.values(groups ?? {}).some(({ isExact }) => !isExact);
         return [
           name,
           {
@@ -161,7 +178,8 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
             ...(known?.pageItems !== undefined && { pageItems: known.pageItems }),
             ...(failing !== undefined && { failing: withOutages(failingOnWall(failing, time), gauges.outages, name) }),
             ...(lastSuccessAt !== undefined && { lastSuccessAt: time.onWall(lastSuccessAt) }),
-            progress: progress.of(name, { isExact: !failed.has(name), isTimed: left !== undefined }),
+            ...(groups !== undefined && { groups }),
+            progress: progress.of(name, { isExact: !failed.has(name) && !isGrowing, isTimed: left !== undefined }),
           },
         ];
       });
@@ -170,10 +188,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
         now,
         lastEventAt: time.onWall(lastEventAt),
         pipelines: Object.fromEntries(shown),
-        work: [
-          ...walks.rows(gauges.work, left === undefined ? new Map() : progress.walksDoneAt),
-          ...[...totals].flatMap(([name, own]) => keysRow(name, own, gauges)),
-        ],
+        work: [...rows, ...[...totals].flatMap(([name, own]) => keysRow(name, own, gauges))],
         budgets: gauges.budgets,
         credits: gauges.credits,
         lanes: gauges.lanes,
@@ -196,6 +211,7 @@ interface Totals {
   readonly counts: Counts;
   /** Number of records of lookups, by topic. */
   readonly keyRecords: Record<string, number>;
+  readonly groups: Record<string, GroupCounts>;
   /** Number of successful attempts. `answersMs`: their total duration. */
   answers: number;
   answersMs: number;
@@ -204,6 +220,8 @@ interface Totals {
   failing: PipelineSnapshot['failing'] | undefined;
   lastSuccessAt: number | undefined;
 }
+
+type GroupCounts = { -readonly [Name in Exclude<keyof JobGroup, 'left' | 'isExact'>]: JobGroup[Name] };
 
 interface Counts {
   readonly attempts: Record<string, number>;
@@ -233,7 +251,7 @@ function noTotals(): Totals {
     items: 0,
     deadLetters: 0,
   };
-  return { counts, keyRecords: {}, answers: 0, answersMs: 0, lookups: 0, failing: undefined, lastSuccessAt: undefined };
+  return { counts, keyRecords: {}, groups: {}, answers: 0, answersMs: 0, lookups: 0, failing: undefined, lastSuccessAt: undefined };
 }
 
 function failingOnWall(failing: NonNullable<PipelineSnapshot['failing']>, time: SteadyTime): NonNullable<PipelineSnapshot['failing']> {
@@ -252,6 +270,28 @@ function withOutages(
   const { retryAt: _, ...rest } = failing;
   const retryAt = Math.min(...own.map((outage) => outage.retryAt ?? Infinity));
   return { ...rest, ...(retryAt < Infinity && { retryAt }), waiting: sum(own.map(({ waiting }) => waiting)) };
+}
+
+/** The groups that have jobs, or whose jobs other unfinished jobs create, in the order of `makes`. */
+function jobGroups(
+  groups: JobGroups,
+  ended: Readonly<Record<string, GroupCounts>>,
+  { lanes, working }: { readonly lanes: RunGauges['lanes']; readonly working: readonly WalkRow[] },
+): Readonly<Record<string, JobGroup>> {
+  // A walk whose end is known still counts as active in its lane for a moment. So the active ones are those of the rows.
+  const leftOf = (name: string): number =>
+    sum(lanes.map((lane) => lane.groups?.[name] ?? 0)) + working.filter(({ group }) => group === name).length;
+  const growing = growingGroups(groups, (name) => leftOf(name) > 0);
+  const isCounted = lanes.every((lane) => lane.isCounted);
+  return Object.fromEntries(
+    Object.keys(groups.makes).flatMap((name): [string, JobGroup][] => {
+      const { done = 0, failed = 0, pages = 0, items = 0 } = ended[name] ?? {};
+      const left = leftOf(name);
+      const isGrowing = growing.has(name);
+      if (done + failed + left === 0 && !isGrowing) return [];
+      return [[name, { done, failed, left, isExact: isCounted && !isGrowing, pages, items }]];
+    }),
+  );
 }
 
 function keysRow(pipeline: string, { counts: { keys }, keyRecords }: Totals, { lanes, work }: RunGauges): KeysRow[] {

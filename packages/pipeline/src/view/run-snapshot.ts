@@ -89,6 +89,8 @@ export interface PipelineSnapshot {
   readonly records: Readonly<Record<string, number>>;
   /** Number of walks that this run started or resumed, and of those that have ended. */
   readonly walks: { readonly started: number; readonly completed: number; readonly failed: number };
+  /** The jobs of each group that has any, by the group's name. Absent if the pipeline has no groups. */
+  readonly groups?: Readonly<Record<string, JobGroup>>;
   /** Number of written pages. */
   readonly pages: number;
   /** Number of items on these pages. */
@@ -99,6 +101,22 @@ export interface PipelineSnapshot {
   readonly deadLetters: number;
   /** The progress of the pipeline's lanes that this process holds. */
   readonly progress: Progress;
+}
+
+/** The jobs of a group since the run began. */
+export interface JobGroup {
+  /** Number of walks that this run has completed. */
+  readonly done: number;
+  /** Number of walks that have failed. */
+  readonly failed: number;
+  /** Number of unfinished walks, started or not. A minimum if `isExact` is false. */
+  readonly left: number;
+  /** False while other jobs can still create jobs of this group, and during the first count of the requests topic. */
+  readonly isExact: boolean;
+  /** Number of pages that this run has written. */
+  readonly pages: number;
+  /** Number of items on these pages. */
+  readonly items: number;
 }
 
 /** A request that is walked, or all keys of a pipeline's lookups. */
@@ -114,6 +132,8 @@ export interface WalkRow {
   readonly lane: number;
   /** Key of the request. */
   readonly key: string;
+  /** Name of the request's group, if the pipeline has groups. */
+  readonly group?: string;
   /** ID of the request: `<requests topic>-<partition>-<offset>`. Two requests with the same key are two rows. */
   readonly request: string;
   /** `failed`: the request became a dead letter. */

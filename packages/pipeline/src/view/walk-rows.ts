@@ -43,7 +43,7 @@ export function walkRows(): WalkRows {
   };
 
   return {
-    started({ pipeline, lane, key, request, page, items }) {
+    started({ pipeline, lane, key, request, page, items, group }) {
       const before = walks.get(request);
       // This process has taken the lane again, and the walk continues.
       if (before?.state === 'working') {
@@ -51,7 +51,8 @@ export function walkRows(): WalkRows {
         walks.set(request, { ...before, isAway: false, pages: page - 1, items });
         return false;
       }
-      walks.set(request, { kind: 'walk', pipeline, lane, key, request, state: 'working', pages: page - 1, items });
+      const row = { kind: 'walk' as const, pipeline, lane, key, request, state: 'working' as const, pages: page - 1, items };
+      walks.set(request, { ...row, ...(group !== undefined && { group }) });
       return true;
     },
     pageWritten(request, page, items) {

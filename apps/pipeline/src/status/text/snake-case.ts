@@ -11,6 +11,7 @@ const MAPS = new Set([
   'counts',
   'kinds',
   'openDeadLetters',
+  'groups',
 ]);
 const CAMEL_CASE = /^[a-z\d]+(?:[A-Z][a-z\d]*)+$/;
 
