@@ -1,5 +1,6 @@
 import {
   type Forecast,
+  type JobGroups,
   type LaneLeft,
   type LogView,
   type Pipeline,
@@ -9,7 +10,7 @@ import {
   leftToDo,
   topicNames,
 } from '@headgate/pipeline';
-import { MAX_IN_WORK, savedByCredential, walksDone } from '@headgate/pipeline/internal';
+import { MAX_IN_WORK, growingGroups, savedByCredential, walksDone } from '@headgate/pipeline/internal';
 import type { StateReading, TopicLog } from '@headgate/topics';
 import { partitionsOf } from '../run/topics.ts';
 import { countOpenOf, openDeadLetterLines } from '../status/open-dead-letters.ts';
@@ -77,9 +78,26 @@ interface Planned {
   readonly pipeline: Pipeline | undefined;
   readonly left: PipelineLeft;
   readonly forecast: Forecast;
+  /** False if sizes are unknown, or if jobs can create further jobs. */
+  readonly isExact: boolean;
   readonly savedMs: number | undefined;
   /** The crawls of all lanes. `inMs` is the time until a crawl is done. It is set for the first crawls of a lane if all sizes are known. */
-  readonly walks: readonly { readonly walk: WalkLeft; readonly lane: LaneLeft; readonly inMs: number | undefined }[];
+  readonly walks: readonly PlannedWalk[];
+  /** The groups that have jobs, or get some from the records of others. Undefined if the pipeline has no groups. */
+  readonly groups: readonly PlannedGroup[] | undefined;
+}
+
+interface PlannedWalk {
+  readonly walk: WalkLeft;
+  readonly lane: LaneLeft;
+  readonly inMs: number | undefined;
+}
+
+interface PlannedGroup {
+  readonly name: string;
+  readonly walks: readonly PlannedWalk[];
+  /** The groups whose records create further jobs of this group. */
+  readonly from: readonly string[];
 }
 
 function planned(left: PipelineLeft, pipeline: Pipeline | undefined, now: number): Planned {
@@ -90,17 +108,32 @@ function planned(left: PipelineLeft, pipeline: Pipeline | undefined, now: number
     return lane.walks.map((walk, i) => ({ walk, lane, inMs: done[i] }));
   });
   const savedMs = pipeline?.credentials === undefined ? undefined : savedByCredential(left.lanes, { now });
-  return { pipeline, left, forecast: forecast(left.lanes, { now }), savedMs, walks };
+  const all = forecast(left.lanes, { now });
+  const groups = pipeline?.groups && plannedGroups(pipeline.groups, walks);
+  const isExact = all.unknown === 0 && groups?.some(({ from }) => from.length > 0) !== true;
+  return { pipeline, left, forecast: all, isExact, savedMs, walks, groups };
+}
+
+function plannedGroups(groups: JobGroups, walks: readonly PlannedWalk[]): readonly PlannedGroup[] {
+  const byGroup = Map.groupBy(walks, ({ walk }) => groups.of(walk.key));
+  const growing = growingGroups(groups, (name) => byGroup.has(name));
+  return Object.keys(groups.makes).flatMap((name) => {
+    const from = Object.entries(groups.makes).flatMap(([parent, made]) =>
+      made.includes(name) && (byGroup.has(parent) || growing.has(parent)) ? [parent] : [],
+    );
+    const own = byGroup.get(name) ?? [];
+    return own.length + from.length === 0 ? [] : [{ name, walks: own, from }];
+  });
 }
 
 /** The plan for `--json`. If `is_exact` is false, `done_at` is the earliest finish time. */
 function planJson(plans: readonly Planned[], now: number): object {
   const at = (inMs: number): string => new Date(now + inMs).toISOString();
   const pipelines = plans.map(
-    ({ pipeline, left: { pipeline: name, lanes, after }, forecast: { requests, unknown, inMs }, savedMs, walks }) => ({
+    ({ pipeline, left: { pipeline: name, lanes, after }, forecast: { requests, inMs }, isExact, savedMs, walks, groups }) => ({
       pipeline: name,
       requests,
-      is_exact: unknown === 0,
+      is_exact: isExact,
       done_at: requests === 0 ? undefined : at(inMs),
       credentials: credentialsOf(lanes),
       budgets: lanes.flatMap(({ lane, budgets }) =>
@@ -118,6 +151,7 @@ function planJson(plans: readonly Planned[], now: number): object {
       saved_by_one_more_credential_ms: savedMs,
       walks: walks.map(({ walk, lane, inMs: own }) => ({
         key: walk.key,
+        group: pipeline?.groups?.of(walk.key),
         request: JSON.parse(walk.request) as unknown,
         lane: lane.lane,
         credentials: walk.credentials ?? credentialsOf([lane]),
@@ -126,6 +160,11 @@ function planJson(plans: readonly Planned[], now: number): object {
         pages: walk.pages,
         requests: walk.pages === undefined ? undefined : requestsOf(walk.page, walk.pages),
         done_at: own === undefined ? undefined : at(own),
+      })),
+      groups: groups?.map(({ name: group, walks: { length: jobs }, from }) => ({
+        group,
+        jobs,
+        from: from.length === 0 ? undefined : from,
       })),
       keys: lanes.reduce((sum, { keys }) => sum + keys, 0),
       keys_per_request: Math.max(...lanes.map(({ keysPerRequest }) => keysPerRequest)),
@@ -159,9 +198,9 @@ function planText(plans: readonly Planned[], now: number): string {
       .join('   ')
       .trimEnd(),
   );
-  const rates = plans.flatMap(({ left: { lanes, pipeline: name }, pipeline, forecast: { unknown } }) => {
+  const rates = plans.flatMap(({ left: { lanes, pipeline: name }, pipeline, isExact }) => {
     const budgets = lanes.flatMap((lane) => lane.budgets.map((budget) => ({ ...budget, pipeline: name })));
-    const rate = unknown === 0 || pipeline === undefined ? [] : rateWords(name, pipeline, budgets);
+    const rate = isExact || pipeline === undefined ? [] : rateWords(name, pipeline, budgets);
     return rate.map((words) => `${name}: ${words}.`);
   });
   const saved = plans.flatMap(({ left, savedMs = 0 }) =>
@@ -171,17 +210,12 @@ function planText(plans: readonly Planned[], now: number): string {
 }
 
 function rowsOf(of: Planned, now: number): string[][] {
-  const { left, forecast: all, walks } = of;
+  const { left, forecast: all, isExact, walks, groups } = of;
   const { lanes } = left;
   const every = withWords(credentialsOf(lanes));
-  const rows = walks.slice(0, LISTED).map(({ walk, lane, inMs }) => {
-    const { key, page, pages } = walk;
-    const size =
-      pages === undefined ? '(size not known yet)' : inMs === undefined ? '' : `${when(now, inMs)} (if it is as long as last time)`;
-    const requests = pages === undefined ? '?' : groupedNumber(requestsOf(page, pages));
-    return [safeText(key), where(walk), requests, withWords(walk.credentials ?? credentialsOf([lane])), size];
-  });
-  if (walks.length > LISTED) rows.push([`and ${countWords(walks.length - LISTED, 'more crawl')}`, '', '', every, '']);
+  const rows = groups?.map((group) => groupRow(group, every, now)) ?? walks.slice(0, LISTED).map((walk) => walkRow(walk, now));
+  if (groups === undefined && walks.length > LISTED)
+    rows.push([`and ${countWords(walks.length - LISTED, 'more crawl')}`, '', '', every, '']);
   const keys = lanes.reduce((sum, lane) => sum + lane.keys, 0);
   const own = forecast(
     lanes.map((lane) => ({ ...lane, walks: [] })),
@@ -193,10 +227,41 @@ function rowsOf(of: Planned, now: number): string[][] {
     rows.push([`${left.pipeline} keys`, batches, groupedNumber(own.requests), every, walks.length === 0 ? when(now, own.inMs) : '']);
   }
   if (walks.length === 0) return rows;
-  const isExact = all.unknown === 0;
+  // Every row says that its number isn't known, so a sum says nothing.
+  if (groups !== undefined && keys === 0 && rows.every(([, , requests]) => requests === '?')) return rows;
   // With unknown sizes, the time is only a minimum. A minimum below 1 s is left out.
   const done = isExact ? when(now, all.inMs) : all.inMs < 1_000 ? '' : `${when(now, all.inMs)}, or later`;
   return [...rows, [`all of ${left.pipeline}`, isExact ? '' : 'at least', groupedNumber(all.requests), every, done]];
+}
+
+function walkRow({ walk, lane, inMs }: PlannedWalk, now: number): string[] {
+  const { key, page, pages } = walk;
+  const size =
+    pages === undefined ? '(size not known yet)' : inMs === undefined ? '' : `${when(now, inMs)} (if it is as long as last time)`;
+  const requests = pages === undefined ? '?' : groupedNumber(requestsOf(page, pages));
+  return [safeText(key), where(walk), requests, withWords(walk.credentials ?? credentialsOf([lane])), size];
+}
+
+/** The row of a group. A group with one job has the row of that job. */
+function groupRow({ name, walks, from }: PlannedGroup, every: string, now: number): string[] {
+  const [first] = walks;
+  const parents = from.map((parent) => safeText(parent)).join(' and ');
+  if (first === undefined) return [safeText(name), `a job per record of ${parents}`, '?', every, '(number not known yet)'];
+  if (walks.length === 1 && from.length === 0) return walkRow(first, now);
+  const known = walks.reduce((sum, { walk: { page, pages } }) => sum + (pages === undefined ? 1 : requestsOf(page, pages)), 0);
+  const unknown = walks.filter(({ walk }) => walk.pages === undefined).length;
+  const isLeast = unknown > 0 || from.length > 0;
+  const notes = [
+    ...(unknown === 0 ? [] : [`size of ${countWords(unknown, 'job')} not known yet`]),
+    ...(from.length === 0 ? [] : [`and a job per new record of ${parents}`]),
+  ];
+  return [
+    safeText(name),
+    countWords(walks.length, 'job'),
+    `${isLeast ? 'at least ' : ''}${groupedNumber(known)}`,
+    every,
+    notes.length === 0 ? '' : `(${notes.join(', ')})`,
+  ];
 }
 
 function where({ page, whole }: WalkLeft): string {
