@@ -7,6 +7,7 @@ export { kafkaBrokersForTests } from './brokers-for-tests.ts';
 export { isPortFree } from './free-ports.ts';
 export { startKafkaBroker } from './kafka-broker.ts';
 export type { KafkaBroker, KafkaBrokerOptions } from './kafka-broker.ts';
+export type { KafkaVersion } from './jars.ts';
 export { KafkaBrokerError } from './kafka-broker-error.ts';
 export type { KafkaNode } from './kafka-node.ts';
 export type { ListenerProtocol } from './server-properties.ts';

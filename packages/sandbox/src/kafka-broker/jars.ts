@@ -8,22 +8,25 @@ import { lastLines, runCommand } from './command.ts';
 import { KafkaBrokerError } from './kafka-broker-error.ts';
 import { makeOnce } from './make-once.ts';
 
-const kafkaVersion = '4.3.1';
+/** The releases of Kafka that `startKafkaBroker` can run. */
+export type KafkaVersion = '3.9.2' | '4.3.1';
+
+export const defaultVersion: KafkaVersion = '4.3.1';
 
 /**
  * Maven project with the jars to download: the broker with all compression codecs, a logger, and the console tools without their other
  * dependencies.
  */
-const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+const pomOf = (version: KafkaVersion): string => `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>headgate</groupId>
   <artifactId>kafka-for-tests</artifactId>
   <version>1</version>
   <packaging>pom</packaging>
   <dependencies>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${kafkaVersion}</version></dependency>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${version}</version></dependency>
     <dependency>
-      <groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>${kafkaVersion}</version>
+      <groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>${version}</version>
       <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
     </dependency>
     <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
@@ -38,15 +41,20 @@ export function cacheFolder(environment: NodeJS.ProcessEnv): string {
   return join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'headgate');
 }
 
+/** Returns `HEADGATE_KAFKA_JARS`, which replaces the jars of the default version. */
+export function namedJars(environment: NodeJS.ProcessEnv, version: KafkaVersion): string | undefined {
+  return (version === defaultVersion && environment['HEADGATE_KAFKA_JARS']) || undefined;
+}
+
 /** Returns the folder of Kafka's jars, whether they exist yet or not: `HEADGATE_KAFKA_JARS`, or else one in the cache. */
-function jarsFolder(environment: NodeJS.ProcessEnv): string {
-  const hash = createHash('sha256').update(pom).digest('hex').slice(0, 12);
-  return environment['HEADGATE_KAFKA_JARS'] || join(cacheFolder(environment), `kafka-${hash}`);
+function jarsFolder(environment: NodeJS.ProcessEnv, version: KafkaVersion): string {
+  const hash = createHash('sha256').update(pomOf(version)).digest('hex').slice(0, 12);
+  return namedJars(environment, version) ?? join(cacheFolder(environment), `kafka-${hash}`);
 }
 
 /** Returns whether the folder of the jars exists, so that Maven isn't needed. */
-export function haveJars(environment: NodeJS.ProcessEnv): boolean {
-  return existsSync(jarsFolder(environment));
+export function haveJars(environment: NodeJS.ProcessEnv, version: KafkaVersion): boolean {
+  return existsSync(jarsFolder(environment, version));
 }
 
 /**
@@ -54,29 +62,30 @@ export function haveJars(environment: NodeJS.ProcessEnv): boolean {
  *
  * Throws `KafkaBrokerError` if there are no jars, with Maven's output if Maven failed.
  */
-export async function kafkaClassPath(environment: NodeJS.ProcessEnv, onFetch?: () => void): Promise<string> {
-  const folder = jarsFolder(environment);
-  if (!haveJars(environment)) {
-    if (environment['HEADGATE_KAFKA_JARS']) throw new KafkaBrokerError(`HEADGATE_KAFKA_JARS names ${folder}, which isn't there.`);
+export async function kafkaClassPath(environment: NodeJS.ProcessEnv, version: KafkaVersion, onFetch?: () => void): Promise<string> {
+  const folder = jarsFolder(environment, version);
+  if (!haveJars(environment, version)) {
+    if (namedJars(environment, version) !== undefined)
+      throw new KafkaBrokerError(`HEADGATE_KAFKA_JARS names ${folder}, which isn't there.`);
     onFetch?.();
-    await makeOnce(folder, async (unfinished) => fetchJars(unfinished, environment));
+    await makeOnce(folder, async (unfinished) => fetchJars(unfinished, environment, version));
   }
   const jars = (await readdir(folder)).filter((name) => name.endsWith('.jar')).toSorted();
   if (jars.length === 0) throw new KafkaBrokerError(`There are no jars in ${folder}. Remove that folder, or correct HEADGATE_KAFKA_JARS.`);
   return jars.map((name) => join(folder, name)).join(':');
 }
 
-async function fetchJars(folder: string, environment: NodeJS.ProcessEnv): Promise<void> {
+async function fetchJars(folder: string, environment: NodeJS.ProcessEnv, version: KafkaVersion): Promise<void> {
   const project = `${folder}.pom`;
   await mkdir(project, { recursive: true });
   try {
-    await writeFile(join(project, 'pom.xml'), pom);
+    await writeFile(join(project, 'pom.xml'), pomOf(version));
     const { status, output } = await runCommand(
       'mvn',
       ['-B', '-ntp', copyDependencies, '-DincludeScope=runtime', `-DoutputDirectory=${join(project, 'jars')}`],
       { environment, folder: project },
     );
-    if (status !== 0) throw new KafkaBrokerError(`Maven couldn't download Kafka ${kafkaVersion}:\n${lastLines(output)}`);
+    if (status !== 0) throw new KafkaBrokerError(`Maven couldn't download Kafka ${version}:\n${lastLines(output)}`);
     await rename(join(project, 'jars'), folder);
   } finally {
     await rm(project, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import { layOutCluster } from './cluster.ts';
 import type { ClusterOptions } from './cluster.ts';
 import { isPortFree } from './free-ports.ts';
-import { kafkaClassPath } from './jars.ts';
+import { type KafkaVersion, defaultVersion, kafkaClassPath } from './jars.ts';
 import { findJava } from './java.ts';
 import { KafkaBrokerError } from './kafka-broker-error.ts';
 import type { KafkaNode, OwnedNode } from './kafka-node.ts';
@@ -12,6 +12,8 @@ import type { TemporaryFolder } from './temporary-folder.ts';
 
 /** Options of {@link startKafkaBroker}. */
 export interface KafkaBrokerOptions {
+  /** Release of Kafka. Default '4.3.1'. */
+  readonly version?: KafkaVersion;
   /** Number of nodes, each of which is broker and controller. Default 1. */
   readonly nodes?: 1 | 3;
   /** Port of the first node's broker. Default: a free one. A port that is in use is an error. */
@@ -52,13 +54,14 @@ const attempts = 3;
  * `KafkaBrokerError` if Kafka can't be downloaded or started.
  */
 export async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
-  const { nodes: size = 1, port, settings = {}, listeners = {}, readyWithinMs = 60_000, environment = process.env } = options;
+  const { version = defaultVersion, nodes: size = 1, port, settings = {}, listeners = {}, readyWithinMs = 60_000 } = options;
+  const { environment = process.env } = options;
   const java = await findJava(environment);
   if (typeof java === 'string') throw new KafkaBrokerError(java);
   if (port !== undefined && !(await isPortFree(port))) {
     throw new KafkaBrokerError(`Port ${port} of 127.0.0.1 is in use, or this user may not use it. Choose another one.`);
   }
-  const jars = await kafkaClassPath(environment, options.onFetch);
+  const jars = await kafkaClassPath(environment, version, options.onFetch);
   const prepared = await prepareStart({ java, classPath: jars, environment, readyWithinMs });
   const { folder, nodes } = await startCluster({ ...prepared, size, port, settings, listeners, environment, readyWithinMs });
 

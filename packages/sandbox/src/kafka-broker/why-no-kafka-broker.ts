@@ -1,20 +1,24 @@
 import { runCommand } from './command.ts';
-import { haveJars } from './jars.ts';
+import { type KafkaVersion, defaultVersion, haveJars, namedJars } from './jars.ts';
 import { findJava } from './java.ts';
 
 /**
  * Returns why no broker can be started here, or undefined if one can. A broker needs Java 17 or newer, and Maven unless Kafka's jars are
  * already there.
  *
- * `environment` provides `PATH`, `JAVA_HOME`, `XDG_CACHE_HOME` and `HEADGATE_KAFKA_JARS`. Default: `process.env`.
+ * `environment` provides `PATH`, `JAVA_HOME`, `XDG_CACHE_HOME` and `HEADGATE_KAFKA_JARS`. Default: `process.env`. `version`: release of
+ * Kafka, default '4.3.1'.
  */
-export async function whyNoKafkaBroker(environment: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
+export async function whyNoKafkaBroker(
+  environment: NodeJS.ProcessEnv = process.env,
+  version: KafkaVersion = defaultVersion,
+): Promise<string | undefined> {
   if (process.platform === 'win32') return 'The broker for tests needs a POSIX shell.';
   const java = await findJava(environment);
   if (typeof java === 'string') return java;
-  if (haveJars(environment)) return undefined;
-  const named = environment['HEADGATE_KAFKA_JARS'];
-  if (named) return `HEADGATE_KAFKA_JARS names ${named}, which isn't there.`;
+  if (haveJars(environment, version)) return undefined;
+  const named = namedJars(environment, version);
+  if (named !== undefined) return `HEADGATE_KAFKA_JARS names ${named}, which isn't there.`;
   const { status } = await runCommand('mvn', ['-version'], { environment });
   return status === 0
     ? undefined

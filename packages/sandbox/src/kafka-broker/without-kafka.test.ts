@@ -48,22 +48,27 @@ describe('why there is no broker', () => {
     expect(await whyNoKafkaBroker({ ...environment(), HEADGATE_KAFKA_JARS: join(room, 'jars') })).toContain("isn't there");
     await mkdir(join(room, 'jars'));
     expect(await whyNoKafkaBroker({ ...environment(), HEADGATE_KAFKA_JARS: join(room, 'jars') })).toBeUndefined();
+    // The named jars are of the default version.
+    const jarsAlone = { ...environment(), HEADGATE_KAFKA_JARS: join(room, 'jars') };
+    expect(await whyNoKafkaBroker(jarsAlone, '3.9.2')).toContain("Maven (mvn) isn't installed");
     await makeCommand('mvn', 'exit 0');
     expect(await whyNoKafkaBroker(environment())).toBeUndefined();
+    expect(await whyNoKafkaBroker(environment(), '3.9.2')).toBeUndefined();
   });
 });
 
-test("Maven's words come with the error, and nothing stays in the cache", async () => {
-  await makeCommand('mvn', "echo '[ERROR] Could not transfer artifact'; exit 1");
-  await expect(kafkaClassPath(environment())).rejects.toThrow(
-    /Maven couldn't download Kafka [\d.]+:\n\[ERROR\] Could not transfer artifact/u,
-  );
+test.each(['3.9.2', '4.3.1'] as const)("Maven's words come with the error, and nothing stays in the cache: Kafka %s", async (version) => {
+  const printBroker = 'while read -r line; do case $line in *kafka_2.13*) echo "$line";; esac; done <pom.xml';
+  await makeCommand('mvn', `echo '[ERROR] Could not transfer artifact'; ${printBroker}; exit 1`);
+  const failing = kafkaClassPath(environment(), version);
+  await expect(failing).rejects.toThrow(`Maven couldn't download Kafka ${version}:\n[ERROR] Could not transfer artifact\n`);
+  await expect(failing).rejects.toThrow(`<artifactId>kafka_2.13</artifactId><version>${version}</version>`);
   expect(await readdir(join(room, 'cache', 'headgate'))).toEqual([]);
 });
 
 test('jars that were fetched elsewhere are taken in order', async () => {
   await Promise.all(['b.jar', 'a.jar', 'readme'].map(async (name) => writeFile(join(room, name), '')));
-  const path = await kafkaClassPath({ ...environment(), HEADGATE_KAFKA_JARS: room });
+  const path = await kafkaClassPath({ ...environment(), HEADGATE_KAFKA_JARS: room }, '4.3.1');
   expect(path).toBe(`${join(room, 'a.jar')}:${join(room, 'b.jar')}`);
 });
 
