@@ -11,7 +11,7 @@ import { repair } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { kindOf, throwOfKafkajs } from './driver-errors.ts';
 import { BaseCluster, EventEmitter, type KafkajsBroker, createConsumer, createLogger } from './kafkajs-internals.ts';
-import { type Broker, sendRequest } from './send-request.ts';
+import { type Broker, sendRequest, versionsOf } from './send-request.ts';
 
 const LEADER_NOT_AVAILABLE = 5;
 const NO_LEADER = -1;
@@ -209,9 +209,15 @@ export class Cluster extends BaseCluster {
 
   /**
    * Replaces a kafkajs broker's requests for metadata and coordinators with the driver's. Its group requests report joins to `#onJoining`, and
-   * their errors name a missing right.
+   * their errors name a missing right. If the broker accepts a connection but doesn't respond, `connect` fails; kafkajs's second attempt would
+   * succeed, so that kafkajs would stay with that broker.
    */
   #own(broker: KafkajsBroker): KafkajsBroker {
+    const connect = broker.connect.bind(broker);
+    broker.connect = async () => {
+      await connect();
+      versionsOf(broker);
+    };
     broker.metadata = async (topics = []) => {
       const answer = await this.#send(broker, metadata, { topics });
       if (answer.brokers.length === 0) throw new NoBrokerReadyError();

@@ -37,6 +37,7 @@ const KNOWN_VERSION = '2.2.4';
 export interface KafkajsBroker extends Broker, Record<Membership, MembershipRequest> {
   /** Set by `connect`. */
   readonly lookupRequest: LookupRequest;
+  connect(): Promise<void>;
   metadata(topics?: readonly string[]): Promise<Metadata>;
   findGroupCoordinator(options: CoordinatorOptions): Promise<{ readonly coordinator: { readonly nodeId: number }; readonly host: string }>;
   fetch(options: {
@@ -178,7 +179,8 @@ export const createErrorFromCode: ErrorFromCode = (protocolError as { readonly c
 export const CompressionCodecs: typeof kafkajs.CompressionCodecs = (compression as { readonly Codecs: typeof kafkajs.CompressionCodecs })
   .Codecs;
 
-type Errors = Pick<typeof kafkajs, 'KafkaJSNotImplemented'>;
+type Errors = Pick<typeof kafkajs, 'KafkaJSConnectionError' | 'KafkaJSNotImplemented'>;
+export const KafkaJSConnectionError: Errors['KafkaJSConnectionError'] = (errors as Errors).KafkaJSConnectionError;
 export const KafkaJSNotImplemented: Errors['KafkaJSNotImplemented'] = (errors as Errors).KafkaJSNotImplemented;
 
 export const authenticators = { plain, scram256, scram512, awsIam } as Readonly<

@@ -4,15 +4,24 @@ import { AnswerReader } from '../wire/answer-reader.ts';
 import { RequestWriter } from '../wire/request-writer.ts';
 import { answeredError } from './answered-error.ts';
 import { throwOfKafkajs } from './driver-errors.ts';
+import { KafkaJSConnectionError } from './kafkajs-internals.ts';
 
 /** Internals of kafkajs 2.2.4 between a broker and its socket. */
 export interface Broker {
   /** Also false when the connection must authenticate again. */
   isConnected(): boolean;
-  /** Supported versions by the API key of a request. */
-  readonly versions?: Readonly<Record<number, { readonly minVersion?: number; readonly maxVersion: number }>> | null;
-  readonly connectionPool: { isConnected(): boolean; getConnection(): Promise<Connection> };
+  /** null until the broker has named them. kafkajs can call a broker connected before that. Read them with `versionsOf`. */
+  readonly versions: SupportedVersions | null;
+  readonly connectionPool: {
+    readonly host: string;
+    readonly port: number;
+    isConnected(): boolean;
+    getConnection(): Promise<Connection>;
+  };
 }
+
+/** Supported versions by the API key of a request. A request without an entry isn't supported. */
+type SupportedVersions = Readonly<Record<number, { readonly minVersion?: number; readonly maxVersion: number }>>;
 
 interface Connection {
   readonly clientId: string;
@@ -42,6 +51,13 @@ interface Connection {
 
 const UNSUPPORTED_VERSION = 35;
 
+/** Throws a retryable error if the broker hasn't named its versions yet: nothing is known then about what it supports. */
+export function versionsOf({ versions, connectionPool }: Pick<Broker, 'versions' | 'connectionPool'>): SupportedVersions {
+  if (versions !== null) return versions;
+  const broker = `${connectionPool.host}:${connectionPool.port}`;
+  throw new KafkaJSConnectionError(`${broker} hasn't responded yet`, { broker });
+}
+
 /**
  * Sends a request through the queue of a kafkajs connection. The request's bytes go to the socket without being copied, unlike in kafkajs's own
  * encoder.
@@ -52,7 +68,7 @@ export async function sendRequest<Options, Answer>(
   options: Options,
 ): Promise<Answered<Answer>> {
   const { key: apiKey, api: apiName, flexibleFrom = Infinity } = request;
-  const { minVersion = 0, maxVersion = -1 } = broker.versions?.[apiKey] ?? {};
+  const { minVersion = 0, maxVersion = -1 } = versionsOf(broker)[apiKey] ?? {};
   const apiVersion = request.versions.findLast((version) => version >= minVersion && version <= maxVersion);
   if (apiVersion === undefined) {
     if (request.absent === undefined) throw answeredError(UNSUPPORTED_VERSION);
