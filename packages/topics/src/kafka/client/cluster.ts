@@ -64,6 +64,8 @@ class NoBrokerReadyError extends Error {
  * - Without topics, it requests metadata of no topic instead of all topics.
  * - A partition without a leader fails only the callers that need that partition. In kafkajs, it fails the metadata of all topics.
  * - It rejects metadata that lists no broker.
+ * - It fetches the metadata of every target topic. kafkajs can take a refresh in flight, which doesn't ask for a new topic, for that topic's metadata.
+ *   The topic would then seem to have no partitions.
  * - The error for a missing right names the resource.
  * - If no broker can name a coordinator, it throws the reason, which kafkajs drops.
  */
@@ -133,6 +135,11 @@ export class Cluster extends BaseCluster {
   /** Sends one of the driver's own requests once. Tests override this method to answer requests without brokers. */
   async exchange<Options, Answer>(broker: Broker, request: Request<Options, Answer>, options: Options): Promise<Answered<Answer>> {
     return await sendRequest(broker, request, options);
+  }
+
+  override async addMultipleTargetTopics(topics: readonly string[]): Promise<void> {
+    await super.addMultipleTargetTopics(topics);
+    if (topics.some((topic) => this.findTopicPartitionMetadata(topic).length === 0)) await this.refreshMetadata();
   }
 
   override findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>> {
