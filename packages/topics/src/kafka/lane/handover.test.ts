@@ -6,10 +6,15 @@ import { awaitHandover } from './handover.ts';
 import type { LaneHolder } from './lane-log.ts';
 import type { KafkaLaneWriter } from './lane-writer.ts';
 
+const listed = async (...members: readonly string[]): Promise<ReadonlySet<string>> => await Promise.resolve(new Set(members));
+const unanswered = (): Promise<never> => Promise.reject(new Error('The group coordinator is not available'));
+
 test.for([
-  { log: 'another', what: 'another container with the same host name and process id', looks: 3 },
-  { log: 'this', what: 'an earlier opening of its own', looks: 1 },
-])('a newcomer checks $looks times whether the lane is released: $what', async ({ log, looks }) => {
+  { log: 'another', what: 'another container with the same host name and process id', members: () => listed('m'), looks: 3 },
+  { log: 'another', what: 'a holder whose group does not respond', members: unanswered, looks: 3 },
+  { log: 'another', what: 'a holder that its group does not list', members: () => listed(), looks: 1 },
+  { log: 'this', what: 'an earlier opening of its own', members: () => listed('m'), looks: 1 },
+])('a newcomer checks $looks times whether the lane is released: $what', async ({ log, members, looks }) => {
   const holder = { incarnation: 'first', log, nonce: '', host: hostname(), pid: process.pid, sinceMs: 0, member: { group: 'g', id: 'm' } };
   let looked = 0;
   const writer: Pick<KafkaLaneWriter, 'currentHolder'> = {
@@ -18,7 +23,7 @@ test.for([
       return await Promise.resolve({ ...holder, released: looked > 2 });
     },
   };
-  const cluster = { ask: async () => await Promise.resolve(new Set(['m'])) };
+  const cluster = { ask: members };
   const client: Pick<ReconnectingClient<Cluster>, 'run'> = { run: async (work) => await work(cluster as object as Cluster) };
   const options = { writer: writer as KafkaLaneWriter, client: client as ReconnectingClient<Cluster>, log: 'this' };
   await awaitHandover({ ...options, handoverMs: 60_000 });

@@ -17,8 +17,8 @@ export interface HandoverOptions {
 }
 
 /**
- * Waits for up to `handoverMs` while a living holder finishes its transactions in flight and releases the lane. Without the wait, both holders could
- * do the same work. The fence stops the older holder in any case.
+ * Waits for up to `handoverMs` while a holder that may be alive finishes its transactions in flight and releases the lane. Without the wait, both
+ * holders could do the same work. The fence stops the older holder in any case.
  */
 export async function awaitHandover({ handoverMs, ...options }: HandoverOptions & { readonly handoverMs: number }): Promise<void> {
   const deadline = performance.now() + handoverMs;
@@ -26,7 +26,7 @@ export async function awaitHandover({ handoverMs, ...options }: HandoverOptions 
     const found = await holderInGroup(options);
     // An earlier opening of the lane by this same log needs no wait.
     if (found === undefined || found.log === options.log) return;
-    if (found.lives !== true || performance.now() >= deadline) return;
+    if (found.lives === false || performance.now() >= deadline) return;
     await sleep(POLL_MS);
   }
 }
