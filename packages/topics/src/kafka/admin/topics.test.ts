@@ -51,6 +51,26 @@ test.for([
   expect(warnings({ name: 'pages', partitions: 1 }, found, { replication, brokers })).toEqual(says);
 });
 
+test('a topic with one replica causes a warning even if the metadata, which lists the brokers, was not loaded yet', async () => {
+  const brokerPool = { metadata: null, findConnectedBroker: async () => await Promise.resolve({}) };
+  let nodeIds: readonly string[] = [];
+  const answers: Readonly<Record<string, unknown>> = {
+    Metadata: { topicMetadata: [{ topic: 'records', topicErrorCode: 0, partitionMetadata: [PARTITION] }] },
+    DescribeConfigs: new Map([['records', new Map([['cleanup.policy', 'delete']])]]),
+  };
+  const cluster = {
+    brokerPool,
+    ask: async ({ api }: { readonly api: string }) => await Promise.resolve(answers[api]),
+    async refreshMetadata() {
+      nodeIds = await Promise.resolve(['1', '2', '3']);
+    },
+    getNodeIds: () => nodeIds,
+  } as object as Cluster;
+  const topics = [{ name: 'records', partitions: 1 }];
+  const { warnings: told } = await createTopics({ cluster, topics, replication: 1, validateOnly: true });
+  expect(told).toEqual([expect.stringMatching(/^Topic "records" has one replica on a cluster of 3 brokers/u)]);
+});
+
 test('a compacted topic causes a warning that names its partitions that start after offset 0', () => {
   const found = { partitions: 3, copies: 1, settings: new Map<string, string>() };
   const warningsOf = (starts: readonly number[]) =>
@@ -99,5 +119,10 @@ function laggingCluster(): { readonly cluster: Cluster; readonly made: string[];
     { topics }: { readonly topics: readonly TopicToCreate[] },
     { broker }: { readonly broker?: typeof lagging } = {},
   ) => await Promise.resolve(answers[api](broker?.knows() ?? true, topics));
-  return { cluster: { ask, brokerPool: { findConnectedBroker, brokers: {}, metadata: null } } as object as Cluster, made, settings };
+  const cluster = {
+    ask,
+    getNodeIds: () => ['1', '2'],
+    brokerPool: { findConnectedBroker, brokers: {}, metadata: {} },
+  } as object as Cluster;
+  return { cluster, made, settings };
 }

@@ -68,7 +68,8 @@ export async function createTopics({ cluster, topics, replication, validateOnly 
     const found = existing.get(spec.name);
     return found === undefined ? [] : [{ spec, found }];
   });
-  const brokers = cluster.brokerPool.metadata?.brokers.length ?? 1;
+  if (cluster.brokerPool.metadata === null) await cluster.refreshMetadata();
+  const { length: brokers } = cluster.getNodeIds();
   const [first, ...others] = known.flatMap(({ spec, found }) => mismatches(spec, found));
   if (first !== undefined) throw new TopicMismatchError({ ...first, others });
   const missing = topics.filter(({ name }) => !existing.has(name));
