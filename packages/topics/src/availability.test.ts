@@ -23,10 +23,10 @@ it('refusals come before outages, all of them, and are reported again at once wh
   const now = Date.now();
   const [away, reader, writer] = [brokers.watcher(), brokers.watcher(), brokers.watcher()];
   away.unavailable('gone');
-  reader.unavailable('lacks Read', undefined, true);
+  reader.unavailable('lacks Read', undefined, 'refused');
   vi.advanceTimersByTime(2_000);
-  reader.unavailable('lacks Read', undefined, true);
-  writer.unavailable('lacks Write', undefined, true);
+  reader.unavailable('lacks Read', undefined, 'refused');
+  writer.unavailable('lacks Write', undefined, 'refused');
   reader.available();
   writer.available();
   away.unavailable('still gone');
@@ -39,6 +39,17 @@ it('refusals come before outages, all of them, and are reported again at once wh
     { available: false, reason: 'gone', sinceMs: now },
     { available: true },
   ]);
+});
+
+it('a broker that doesn’t respond is named before what follows from that, unless brokers refuse', () => {
+  const changes: AvailabilityChange[] = [];
+  const brokers = availability((change) => changes.push(change));
+  const [writer, reader, connection] = [brokers.watcher(), brokers.watcher(), brokers.watcher()];
+  writer.unavailable('a transaction is still ending');
+  connection.unavailable("broker-1 isn't responding", undefined, 'silent');
+  vi.advanceTimersByTime(2_000);
+  reader.unavailable('lacks Read', undefined, 'refused');
+  expect(changes).toMatchObject([{ reason: "broker-1 isn't responding" }, { reason: 'lacks Read', refused: true }]);
 });
 
 it('an outage in which the last watcher gives up is over when another one reaches the brokers, and not before', () => {

@@ -10,13 +10,16 @@ export type AvailabilityChange =
     }
   | { readonly available: true };
 
+/** `refused`: the brokers respond, but refuse. `silent`: the broker that `reason` names doesn't respond. */
+type OutageCause = 'refused' | 'silent';
+
 /** Reports whether one client can use the log. */
 export interface AvailabilityWatcher {
   /**
    * Reports that the client can't use the log. `sinceMs`: start of the outage, epoch ms; default now. Only the first report of an outage sets it.
-   * `refused` (default false): the brokers respond, but refuse.
+   * `cause`: default undefined, if it isn't known.
    */
-  unavailable(reason: string, sinceMs?: number, refused?: boolean): void;
+  unavailable(reason: string, sinceMs?: number, cause?: OutageCause): void;
   /** Reports that the client works again, or has failed for a reason other than an outage. */
   available(): void;
   /** Reports that the client gives up. A reported outage stays reported until another client can use the log. */
@@ -25,7 +28,7 @@ export interface AvailabilityWatcher {
 
 /**
  * Combines the reports of several clients: reports an outage that lasts longer than about 2 s, reports it again when the refusals change, and reports
- * its end.
+ * its end. If there are several reasons, a broker that doesn't respond comes first, because the others can follow from it.
  */
 export interface Availability {
   watcher(): AvailabilityWatcher;
@@ -38,7 +41,7 @@ const HICCUP_MS = 2_000;
 interface Missed {
   readonly reason: string;
   readonly sinceMs: number;
-  readonly refused: boolean;
+  readonly cause: OutageCause | undefined;
 }
 
 export function availability(onChange: (change: AvailabilityChange) => void): Availability {
@@ -47,12 +50,14 @@ export function availability(onChange: (change: AvailabilityChange) => void): Av
   let reported: string | undefined;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
-  const refusals = (): string => [...new Set([...missing.values()].flatMap(({ reason, refused }) => (refused ? [reason] : [])))].join('; ');
+  const refusals = (): string =>
+    [...new Set([...missing.values()].flatMap(({ reason, cause }) => (cause === 'refused' ? [reason] : [])))].join('; ');
   const reportMissing = (): void => {
     const all = [...missing.values()];
     reported = refusals();
     const sinceMs = Math.min(...all.map((each) => each.sinceMs));
-    onChange({ available: false, sinceMs, ...(reported === '' ? { reason: all[0]?.reason ?? '' } : { reason: reported, refused: true }) });
+    const { reason = '' } = all.find(({ cause }) => cause === 'silent') ?? all[0] ?? {};
+    onChange({ available: false, sinceMs, ...(reported === '' ? { reason } : { reason: reported, refused: true }) });
   };
   const report = (): void => {
     if (closed) return;
@@ -66,8 +71,8 @@ export function availability(onChange: (change: AvailabilityChange) => void): Av
   return {
     watcher() {
       const watcher: AvailabilityWatcher = {
-        unavailable(reason, sinceMs = Date.now(), refused = false) {
-          missing.set(watcher, { reason, sinceMs: missing.get(watcher)?.sinceMs ?? sinceMs, refused });
+        unavailable(reason, sinceMs = Date.now(), cause) {
+          missing.set(watcher, { reason, sinceMs: missing.get(watcher)?.sinceMs ?? sinceMs, cause });
           report();
         },
         available() {

@@ -198,7 +198,7 @@ class KafkaTopicLog implements TopicLog {
       ...config,
       connections: this.#connections,
       // After the log is closed, an empty list makes kafkajs stop retrying.
-      brokers: () => (this.#connections.closed ? [] : [...options.brokers]),
+      brokers: () => (this.#connections.closed ? [] : this.#addresses.toTry),
     };
     this.#cluster = this.#newClient();
     this.#admin = this.#newClient();

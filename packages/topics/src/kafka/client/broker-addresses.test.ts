@@ -26,6 +26,23 @@ it('neither an address that the user configured nor an error without an address 
   expect(addresses.failureText(new Error('no leader'))).toBe('no leader');
 });
 
+it('an address that doesn’t respond is tried last until it responds', () => {
+  const addresses = new BrokerAddresses(['one:9092', 'two:9092', 'three:9092']);
+  addresses.silent('one:9092');
+  expect(addresses.toTry).toEqual(['two:9092', 'three:9092', 'one:9092']);
+  addresses.silent('two:9092');
+  addresses.answered('one:9092');
+  expect(addresses.toTry).toEqual(['one:9092', 'three:9092', 'two:9092']);
+});
+
+it('several brokers are known from the addresses of the user, or from those that responded', () => {
+  const addresses = new BrokerAddresses(['boot:9092']);
+  addresses.answered('boot:9092');
+  expect(addresses.areSeveral).toBe(false);
+  addresses.answered('10.0.0.5:9092');
+  expect([addresses.areSeveral, new BrokerAddresses(['one:9092', 'two:9092']).areSeveral]).toEqual([true, true]);
+});
+
 it('names the topic that an answer is about, unless its text does', () => {
   const { failureText } = new BrokerAddresses(['one:9092']);
   expect(failureText(answeredError(19, { topic: 'followers.pages' }))).toMatch(/\(NOT_ENOUGH_REPLICAS\) for topic "followers\.pages"$/u);

@@ -18,14 +18,30 @@ const MAX_NAMED = 3;
 export class BrokerAddresses {
   readonly #given: ReadonlySet<string>;
   readonly #answered = new Set<string>();
+  readonly #silent = new Set<string>();
 
   /** `given`: `host:port` of the brokers in the user's options. */
   constructor(given: readonly string[]) {
     this.#given = new Set(given);
   }
 
+  /** The addresses in the user's options. Those that don't respond come last, so that a new client doesn't wait for them first. */
+  get toTry(): string[] {
+    return [...this.#given].toSorted((one, other) => Number(this.#silent.has(one)) - Number(this.#silent.has(other)));
+  }
+
+  /** True if the cluster is known to have several brokers. */
+  get areSeveral(): boolean {
+    return new Set([...this.#given, ...this.#answered]).size > 1;
+  }
+
   answered(address: string): void {
     this.#answered.add(address);
+    this.#silent.delete(address);
+  }
+
+  silent(address: string): void {
+    this.#silent.add(address);
   }
 
   /** Adds to `reason` where an address comes from and what to do, if the user didn't configure the address and no broker has responded there. */

@@ -50,8 +50,8 @@ export class Connections {
       connection,
       socket,
       broker,
+      addresses,
       joinsWithinMs,
-      explained: (reason) => addresses.explained(reason, broker),
       watcher: availability.watcher(),
     });
     this.#open.set(socket, watchdog);

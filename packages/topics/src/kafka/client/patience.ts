@@ -42,7 +42,7 @@ export function patience({ watcher, failureText, waitsForRights }: PatienceOptio
       }
       for (const each of chain(error)) {
         if (each instanceof MissingRightError)
-          return watcher.unavailable(`this user lacks ${rightsWords(each.rights).join('; ')}`, sinceMs, true);
+          return watcher.unavailable(`this user lacks ${rightsWords(each.rights).join('; ')}`, sinceMs, 'refused');
       }
       watcher.unavailable(failureText(error), sinceMs);
     },

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { expect, it, vi } from 'vitest';
+import type { AvailabilityWatcher } from '../../availability.ts';
 import type { RequestQueue, SentRequest } from './kafkajs-internals.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -50,7 +51,7 @@ it('a broker that accepts no connection is missed after four checks, also by wai
     watcher,
     connection: { requestQueue: queueOf(new Map()) },
     joinsWithinMs: 8_000,
-    explained: (reason) => `${reason}, as ever`,
+    addresses: { explained: (reason) => `${reason}, as ever`, silent: () => undefined, areSeveral: true },
   });
   for (let look = 0; look < 3; look += 1) watchdog.check();
   expect(told).toEqual([]);
@@ -73,6 +74,24 @@ it.for([
   expect(wire.told).toEqual([]);
   wire.look(1);
   expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding"]);
+});
+
+it.for([
+  {
+    what: 'a write, if others have copies of it',
+    apiKey: 0,
+    hasOthers: true,
+    says: ["127.0.0.1:9092 isn't responding, or waits for another broker"],
+  },
+  { what: 'a write, if there are no others', apiKey: 0, hasOthers: false, says: ["127.0.0.1:9092 isn't responding", 'silent'] },
+  { what: 'a request that the broker answers alone', apiKey: 3, hasOthers: true, says: ["127.0.0.1:9092 isn't responding", 'silent'] },
+])('a broker may not be the one that is missing: $what', async ({ apiKey, hasOthers, says }) => {
+  await using wire = await newWire({ hasOthers });
+  wire.send({ apiKey });
+  await once(wire.broker, 'data');
+  wire.look(6);
+  expect([...wire.told, ...wire.causes]).toEqual(says);
+  expect(wire.silent).toEqual(['127.0.0.1:9092']);
 });
 
 it('a broker that responds to one of two requests is missed for the other', async () => {
@@ -166,7 +185,10 @@ function queueOf(inflight: ReadonlyMap<number, SentRequest>): RequestQueue {
   return { inflight } as RequestQueue;
 }
 
-async function newWire({ authHandlers = null }: { readonly authHandlers?: object | null } = {}) {
+async function newWire({
+  authHandlers = null,
+  hasOthers = false,
+}: { readonly authHandlers?: object | null; readonly hasOthers?: boolean } = {}) {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -174,10 +196,13 @@ async function newWire({ authHandlers = null }: { readonly authHandlers?: object
   const [[broker]] = (await Promise.all([once(server, 'connection'), once(client, 'connect')])) as [[Socket], unknown];
   const told: string[] = [];
   const since: (number | undefined)[] = [];
-  const watcher = {
-    unavailable: (reason: string, sinceMs?: number) => {
+  const causes: string[] = [];
+  const silent: string[] = [];
+  const watcher: AvailabilityWatcher = {
+    unavailable: (reason, sinceMs, cause) => {
       told.push(reason);
       since.push(sinceMs);
+      if (cause !== undefined) causes.push(cause);
     },
     available: () => void told.push('available'),
     abandoned: () => undefined,
@@ -189,7 +214,7 @@ async function newWire({ authHandlers = null }: { readonly authHandlers?: object
     broker: '127.0.0.1:9092',
     watcher,
     joinsWithinMs: 8_000,
-    explained: String,
+    addresses: { explained: String, silent: (address) => void silent.push(address), areSeveral: hasOthers },
   });
   let sent = 0;
   const forget = (): void => {
@@ -201,6 +226,8 @@ async function newWire({ authHandlers = null }: { readonly authHandlers?: object
     broker,
     told,
     since,
+    causes,
+    silent,
     watchdog,
     send(entry: SentRequest['entry'] = { apiKey: 0 }, requestTimeout = Infinity) {
       const overdue = vi.fn<() => void>();

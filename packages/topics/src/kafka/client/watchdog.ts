@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { AvailabilityWatcher } from '../../availability.ts';
 import { ANSWERS_WITHIN_MS } from '../requests/request.ts';
+import type { BrokerAddresses } from './broker-addresses.ts';
 import type { KafkajsConnection, SentRequest } from './kafkajs-internals.ts';
 
 /**
@@ -14,6 +15,11 @@ const CONNECTS_WITHIN_MS = 2_000;
 const LINGER_MS = 2_000;
 /** The API keys of JoinGroup and SyncGroup, whose responses brokers delay until other members have sent requests, too. */
 const JOINS: ReadonlySet<number> = new Set([11, 14]);
+/**
+ * The API keys of requests to which a broker responds after other brokers have a copy of what it wrote: Produce, OffsetCommit, JoinGroup, SyncGroup,
+ * CreateTopics, InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, TxnOffsetCommit and CreatePartitions.
+ */
+const COPIED: ReadonlySet<number> = new Set([0, 8, ...JOINS, 19, 22, 24, 25, 26, 28, 37]);
 
 export interface WatchdogOptions {
   readonly connection: Pick<KafkajsConnection, 'requestQueue' | 'authHandlers'>;
@@ -21,8 +27,7 @@ export interface WatchdogOptions {
   /** `host:port` */
   readonly broker: string;
   readonly watcher: AvailabilityWatcher;
-  /** Returns the reason with an explanation added, if there is one. */
-  readonly explained: (reason: string) => string;
+  readonly addresses: Pick<BrokerAddresses, 'explained' | 'silent' | 'areSeveral'>;
   /** Maximum time until a broker responds to JoinGroup or SyncGroup, ms. */
   readonly joinsWithinMs: number;
 }
@@ -59,7 +64,7 @@ export class Watchdog {
 
   /** Call every `CHECK_MS`. */
   check(): void {
-    const { socket, broker, connection } = this.#options;
+    const { socket, connection } = this.#options;
     if (socket.writableEnded) return this.end();
     const { inflight } = connection.requestQueue;
     const [oldest] = inflight.values();
@@ -70,7 +75,7 @@ export class Watchdog {
     this.#bytesRead = socket.bytesRead;
     if (this.#checks === 1) this.#sinceMs = Date.now();
     const withinMs = socket.connecting ? CONNECTS_WITHIN_MS : this.#withinMs(oldest);
-    if (owed !== undefined && this.#checks === Math.ceil(withinMs / CHECK_MS)) this.#tell(`${broker} isn't responding`);
+    if (owed !== undefined && this.#checks === Math.ceil(withinMs / CHECK_MS)) this.#tell(oldest);
     for (const request of inflight.values()) {
       const looks = this.#looks.get(request) ?? 0;
       this.#looks.set(request, looks + 1);
@@ -90,9 +95,12 @@ export class Watchdog {
     return answersWithinMs ?? (JOINS.has(apiKey) ? this.#options.joinsWithinMs : ANSWERS_WITHIN_MS);
   }
 
-  #tell(reason: string): void {
-    const { watcher, explained } = this.#options;
+  #tell(request: SentRequest | undefined): void {
+    const { watcher, addresses, broker } = this.#options;
     this.#isReported = true;
-    watcher.unavailable(explained(reason), this.#sinceMs);
+    addresses.silent(broker);
+    const isCertain = request === undefined || !COPIED.has(request.entry.apiKey) || !addresses.areSeveral;
+    const reason = `${broker} isn't responding${isCertain ? '' : ', or waits for another broker'}`;
+    watcher.unavailable(addresses.explained(reason, broker), this.#sinceMs, isCertain ? 'silent' : undefined);
   }
 }
