@@ -1,0 +1,203 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Pipeline, type RunEvent, type RunSnapshot, type Running, start } from '@headgate/pipeline';
+import { type RestSection, rest } from '@headgate/rest';
+import type { Clock } from '@headgate/throttle';
+import { virtualClock } from '@headgate/throttle/testing';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+
+/** A virtual clock that can step to its next timer. */
+export interface SteppedClock extends Clock {
+  /** Advances to the next timer, at most to `untilMs`, and fires it. */
+  step(untilMs?: number): Promise<void>;
+}
+
+export function steppedClock(epochMs?: number): SteppedClock {
+  const clock = virtualClock(epochMs === undefined ? {} : { epochMs });
+  const timers = new Map<object, number>();
+  return {
+    monotonicMs: () => clock.monotonicMs(),
+    epochMs: () => clock.epochMs(),
+    schedule(delayMs, callback) {
+      const timer = {};
+      timers.set(timer, clock.monotonicMs() + Math.max(0, delayMs));
+      const cancel = clock.schedule(delayMs, () => {
+        timers.delete(timer);
+        callback();
+      });
+      return () => {
+        timers.delete(timer);
+        cancel();
+      };
+    },
+    async step(untilMs = Infinity) {
+      const at = Math.min(untilMs, ...timers.values());
+      if (at < Infinity) await clock.advance(Math.max(0, at - clock.monotonicMs()));
+    },
+  };
+}
+
+export interface Arrival {
+  /** Time of arrival by the run's clock, monotonic ms. */
+  readonly at: number;
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly authorization: string | undefined;
+  readonly body: string;
+}
+
+export interface Answer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. Default: an empty body. */
+  readonly body?: unknown;
+}
+
+export interface LoggingService extends AsyncDisposable {
+  readonly url: string;
+  readonly arrivals: readonly Arrival[];
+  /** True while a request has no response. */
+  readonly isBusy: boolean;
+}
+
+export interface LoggingServiceOptions {
+  readonly clock: Clock;
+  /** `number`: of the request, from 1. */
+  readonly answer: (arrival: Arrival, number: number) => Answer | Promise<Answer>;
+}
+
+/** A service that notes when each request arrives by the run's clock, and answers at that same instant. */
+export async function loggingService({ clock, answer }: LoggingServiceOptions): Promise<LoggingService> {
+  const arrivals: Arrival[] = [];
+  let open = 0;
+  const server = createServer((request, response) => {
+    open += 1;
+    response.on('close', () => (open -= 1));
+    const serve = async (): Promise<void> => {
+      const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>)).toString();
+      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
+      const { authorization } = request.headers;
+      const arrival = { at: clock.monotonicMs(), method: request.method ?? '', path: pathname, query: searchParams, authorization, body };
+      arrivals.push(arrival);
+      const { status = 200, headers = {}, body: said } = await answer(arrival, arrivals.length);
+      // The service has the run's time, not the machine's.
+      response.sendDate = false;
+      response.writeHead(status, { 'content-type': 'application/json', date: new Date(clock.epochMs()).toUTCString(), ...headers });
+      response.end(said === undefined ? '' : JSON.stringify(said));
+    };
+    serve().catch((error: unknown) => response.destroy(error as Error));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    arrivals,
+    get isBusy() {
+      return open > 0;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+export interface SteppedRunOptions {
+  readonly clock: SteppedClock;
+  readonly services: readonly LoggingService[];
+  readonly pipelines: readonly Pipeline[];
+  /** Stops the run at this time by its clock, monotonic ms. Default: the run ends by itself. */
+  readonly stopAtMs?: number;
+}
+
+export interface SteppedRun {
+  /** `stopped`: at `stopAtMs`. */
+  readonly outcome: 'done' | 'stopped' | 'failed';
+  /** Time at which the run has ended, monotonic ms. */
+  readonly endedAt: number;
+  readonly events: readonly RunEvent[];
+  /** The last state of the run. */
+  readonly snapshot: RunSnapshot;
+  /** The records of a topic, as JSON, with the time at which they were written, epoch ms. */
+  records(topic: string): readonly RecordOf[];
+  deadLetters(pipeline: string): readonly { readonly key: string; readonly code: string; readonly message: string }[];
+}
+
+export interface RecordOf {
+  readonly key: string;
+  readonly value: unknown;
+  readonly at: number;
+}
+
+/** Runs pipelines on an embedded log. The clock stands still while a request or a write is under way, so waits are exact. */
+export async function steppedRun({ clock, services, pipelines, stopAtMs = Infinity }: SteppedRunOptions): Promise<SteppedRun> {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-report-'));
+  const log = await sqliteTopicLog({ file: join(folder, 'headgate.db'), now: () => clock.epochMs() });
+  const events: RunEvent[] = [];
+  const stop = new AbortController();
+  let running: Running | undefined;
+  try {
+    running = await start({ log, pipelines, clock, env: {}, signal: stop.signal, onEvent: (event) => void events.push(event) });
+    const { done } = running;
+    let isDone = false;
+    done.then(
+      () => (isDone = true),
+      () => (isDone = true),
+    );
+    for (let quiet = 0; !isDone;) {
+      await pause(1);
+      quiet = services.some(({ isBusy }) => isBusy) || isBusy(running) ? 0 : quiet + 1;
+      if (quiet < QUIET_TURNS) continue;
+      await clock.step(Math.max(clock.monotonicMs() + 1, stopAtMs));
+      if (clock.monotonicMs() >= stopAtMs) stop.abort();
+    }
+    const { outcome, failures } = await done;
+    const endedAt = clock.monotonicMs();
+    const snapshot = running.snapshot();
+    const topics = pipelines.flatMap(({ name, topics: own }) => [...Object.keys(own), 'dead-letters'].map((topic) => `${name}.${topic}`));
+    const read = new Map<string, RecordOf[]>();
+    for (const topic of topics) {
+      const records: RecordOf[] = [];
+      for await (const { key, value, timestampMs } of log.read({ topic })) {
+        records.push({ key: key ?? '', value: JSON.parse(value ?? 'null'), at: timestampMs });
+      }
+      read.set(topic, records);
+    }
+    const records = (topic: string): readonly RecordOf[] => read.get(topic) ?? [];
+    return {
+      outcome: failures.length > 0 ? 'failed' : outcome === 'stopped' ? 'stopped' : 'done',
+      endedAt,
+      events,
+      snapshot,
+      records,
+      deadLetters: (pipeline) =>
+        records(`${pipeline}.dead-letters`).map(({ key, value }) => ({
+          key,
+          ...(value as { error: { code: string; message: string } }).error,
+        })),
+    };
+  } finally {
+    await running?.stop();
+    await log.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A write on the log's thread can begin shortly after a request has ended. */
+const QUIET_TURNS = 4;
+
+function isBusy(running: Running): boolean {
+  return running.snapshot().work.some(({ doing }) => ['requesting', 'writing', 'behind'].includes(doing?.state ?? ''));
+}
+
+/** A section with one credential, a limit that can't matter, and one listing of `/items`. */
+export function itemsSection(url: string, more: Partial<Parameters<RestSection>[0]> = {}): Pipeline {
+  const streams = { items: { get: '/items', key: '$.id' } };
+  return rest('shop')({ baseUrl: url, credentials: [{ name: 'anyone' }], limit: { requests: 1_000, window: '1s' }, streams, ...more });
+}
