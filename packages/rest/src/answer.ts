@@ -116,7 +116,7 @@ interface Answered {
 function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verdict<RestPage> {
   const { value, answer, context } = answered;
   const { status, headers } = answer;
-  const { service, subject, credential, epochMs, query } = context;
+  const { service, subject, credential, epochMs, recentlyRefused, query } = context;
   const code = codeOf(rule, value);
   const said = `${status}${code === undefined ? '' : `, ${code}`}`;
   const error = (fallback: SourceErrorCode, message: string): SourceError =>
@@ -134,7 +134,7 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
       return {
         kind: 'rate-limited',
         reason: `the rate limit is reached (${said})`,
-        retryInMs: bodyMs ?? refusalWaitMs({ answer, epochMs }) ?? fixedMs,
+        retryInMs: bodyMs ?? refusalWaitMs({ answer, epochMs, recentlyRefused }) ?? fixedMs,
       };
     case 'missing':
       return {

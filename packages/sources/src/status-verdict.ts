@@ -30,9 +30,9 @@ export function statusVerdict<Value>(
   { parse = parseExact }: StatusVerdictOptions = {},
 ): Verdict<Value> {
   const { status, headers } = answer;
-  const { service, subject, credential, epochMs } = context;
+  const { service, subject, credential, epochMs, recentlyRefused } = context;
   if (status >= 200 && status < 300) return jsonVerdict(answer, schema, parse);
-  const waitMs = refusalWaitMs({ answer, epochMs });
+  const waitMs = refusalWaitMs({ answer, epochMs, recentlyRefused });
   if (status === 420 || status === 429 || (status === 403 && waitMs !== undefined)) {
     return { kind: 'rate-limited', reason: `the rate limit is reached (${status})`, retryInMs: waitMs };
   }

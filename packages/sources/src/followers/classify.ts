@@ -99,7 +99,7 @@ const PROBLEMS: ReadonlyMap<string, Meaning> = new Map([
 /** Judges an error: by its code or problem type if it has a known one, and otherwise by its status, whatever the form of its body. */
 function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, errors: readonly SpokenError[]): Verdict<FollowersAnswer> {
   const { status, headers } = answer;
-  const { query, credential, epochMs } = context;
+  const { query, credential, epochMs, recentlyRefused } = context;
   const foreign = isPassing(status) ? undefined : foreignBody(answer);
   if (foreign !== undefined) {
     return { kind: 'transient', reason: `${foreign} with status ${status}`, retryInMs: retryAfterMs({ headers, epochMs }) };
@@ -110,7 +110,11 @@ function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, 
   const meaning = (isPassing(status) || known === undefined ? undefined : meaningOf(known)) ?? byStatus(status, errors);
   if (meaning === 'rate-limited') {
     const what = errors.some(isUsageCap) ? "the credential's usage cap" : 'the rate limit';
-    return { kind: 'rate-limited', reason: `${what} is reached (${status})`, retryInMs: refusalWaitMs({ answer, epochMs }) };
+    return {
+      kind: 'rate-limited',
+      reason: `${what} is reached (${status})`,
+      retryInMs: refusalWaitMs({ answer, epochMs, recentlyRefused }),
+    };
   }
   if (meaning === 'transient') {
     const reason = `the service failed (${status}${known?.code === undefined ? '' : `, code ${known.code}`})`;

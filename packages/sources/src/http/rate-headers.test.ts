@@ -61,14 +61,13 @@ describe('Retry-After', () => {
 });
 
 describe('a refusal', () => {
-  const wait = (status: number, headers: Record<string, string>): number | undefined =>
-    refusalWaitMs({ answer: { status, headers: { date: DATE, ...headers }, body: Buffer.alloc(0) }, epochMs });
+  const wait = (status: number, headers: Record<string, string>, recentlyRefused = false): number | undefined =>
+    refusalWaitMs({ answer: { status, headers: { date: DATE, ...headers }, body: Buffer.alloc(0) }, epochMs, recentlyRefused });
   const reset = String(AT / 1000 + 30);
 
   test('waits for the reset by the service’s clock, and a second for its rounding', () => {
     expect(wait(429, { 'x-rate-limit-reset': reset })).toBe(31_000);
     expect(wait(429, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '0' })).toBe(31_000);
-    expect(wait(429, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '3' })).toBeUndefined();
     expect(wait(403, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '0' })).toBe(31_000);
     expect(wait(403, { 'x-ratelimit-reset': reset, 'x-ratelimit-remaining': '0' })).toBe(31_000);
     expect(wait(429, { 'x-ratelimit-reset-after': '0.35', 'x-ratelimit-reset': reset })).toBe(1_350);
@@ -78,9 +77,17 @@ describe('a refusal', () => {
     expect(wait(429, { 'x-ratelimit-reset': '29.5s' })).toBe(30_500);
   });
 
-  test('reset says nothing while requests remain', () => {
+  test('with status 403 says nothing of the reset while requests remain', () => {
     expect(wait(403, { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '3' })).toBeUndefined();
     expect(wait(403, { 'x-rate-limit-reset': reset })).toBeUndefined();
+  });
+
+  test('with status 429 waits for the reset although requests remain, but not if that was tried', () => {
+    const remaining = { 'x-rate-limit-reset': reset, 'x-rate-limit-remaining': '3' };
+    expect(wait(429, remaining)).toBe(31_000);
+    expect(wait(429, remaining, true)).toBeUndefined();
+    expect(wait(429, { 'x-rate-limit-reset': reset }, true)).toBe(31_000);
+    expect(wait(429, { ...remaining, 'x-rate-limit-remaining': '0' }, true)).toBe(31_000);
   });
 
   test('Retry-After wins', () => {

@@ -7,19 +7,24 @@ export interface RefusalWaitOptions {
   readonly answer: HttpResponse;
   /** Epoch ms by the local clock, used if the response has no valid Date header. */
   readonly epochMs: number;
+  /** `ClassifyContext.recentlyRefused`: then a reset that didn't help doesn't count again while requests remain. Default false. */
+  readonly recentlyRefused?: boolean;
 }
 
 /**
  * Returns how long a rate-limited request should wait, in ms from now, if the response says so.
  *
- * `Retry-After` comes first. Otherwise, the reset that `budgetEvidence` reads counts if no request remains, or if the status is 429 and the
- * response doesn't say how many remain. One second is added, because services round the reset.
+ * `Retry-After` comes first. Otherwise, the reset that `budgetEvidence` reads counts if no request remains, or if the status is 429. If
+ * requests remain, a 429 may concern another limit, so after a recent refusal its reset doesn't count. One second is added, because services
+ * round the reset.
  */
-export function refusalWaitMs({ answer: { status, headers }, epochMs }: RefusalWaitOptions): number | undefined {
+export function refusalWaitMs({ answer, epochMs, recentlyRefused = false }: RefusalWaitOptions): number | undefined {
+  const { status, headers } = answer;
   const said = retryAfterMs({ headers, epochMs });
   if (said !== undefined) return said;
   const { remaining, resetInMs } = rateHeaders({ headers, epochMs });
-  if (resetInMs === undefined || (remaining === undefined ? status !== 429 : remaining > 0)) return undefined;
+  const mayBeAnother = remaining !== undefined && remaining > 0 && recentlyRefused;
+  if (resetInMs === undefined || (remaining !== 0 && status !== 429) || mayBeAnother) return undefined;
   return Math.max(0, resetInMs) + 1_000;
 }
 
