@@ -100,3 +100,24 @@ test('a property: each credential always has as many requests in flight as it ma
     ),
     { numRuns: 25 },
   ));
+
+test('after a refusal, one request at a time finds out whether the service takes requests again', async () => {
+  const { held, respond } = gate();
+  const refuse = said('rate-limited', { retryInMs: 5_000 });
+  const script = [refuse, refuse, refuse, respond(refuse), respond(ok)];
+  const scene = await play(script, { otherwise: respond(ok), limit: { requests: 100, windowMs: 1_000 } }, each);
+  const all = Array.from({ length: 3 }, (_, i) => scene.query(`/${i}`));
+  await expect.poll(() => scene.events.length).toBe(3);
+  for (const probe of [4, 5]) {
+    await scene.clock.advance(5_000);
+    await scene.requests(probe);
+    await turn();
+    expect(held).toHaveLength(1);
+    held.shift()?.answer();
+    await expect.poll(() => scene.events.length).toBe(probe);
+  }
+  // The second probe was accepted, so the others start at once.
+  await scene.requests(7);
+  for (const { answer } of held) answer();
+  expect(await Promise.all(all)).toHaveLength(3);
+});

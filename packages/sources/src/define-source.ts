@@ -47,7 +47,11 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       credentials: () => pool.members.map(({ name }) => name),
       onChange: () => queue.wake(),
     });
-    const underWay = new UnderWay({ max: concurrency, onRoom: () => queue.wake() });
+    const underWay = new UnderWay({
+      // After a refusal, one request at a time finds out whether the service takes requests again.
+      maxOf: (name) => (credentials.get(name)?.isRefused === true ? 1 : concurrency),
+      onRoom: () => queue.wake(),
+    });
     const memberOf = ({ name, budgets: own, journal: entry }: SourceCredential): PoolMember => ({
       name,
       budgets: own,

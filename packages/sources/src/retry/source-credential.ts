@@ -19,6 +19,8 @@ export interface SourceCredential {
   readonly journal?: JournalEntry | undefined;
   /** True if the service refused this credential because of a rate limit during the last minute. */
   readonly recentlyRefused: boolean;
+  /** True from a refusal because of a rate limit until the next request that the service accepts. */
+  readonly isRefused: boolean;
   /** Number of refusals because of the clock. A refusal of a request that was signed before the last refusal says nothing new. */
   readonly clockRefusals: number;
   /** Reports whether a request could be sent before its permit expired. An expired permit lengthens the time limit of later permits. */
@@ -186,6 +188,9 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
     journal: entry,
     get recentlyRefused() {
       return clock.monotonicMs() - refusedAtMs <= RECENT_MS;
+    },
+    get isRefused() {
+      return refusals > 0;
     },
     get clockRefusals() {
       return clockRefusals;

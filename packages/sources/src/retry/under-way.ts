@@ -1,17 +1,25 @@
+export interface UnderWayOptions {
+  /** Returns the credential's maximum of requests in flight, which can change from request to request. */
+  readonly maxOf: (credential: string) => number;
+  /** Called when a credential that was at its maximum has capacity again. */
+  readonly onRoom: () => void;
+}
+
 /** Counts each credential's requests in flight, and knows which credentials are at their maximum. */
 export class UnderWay {
-  readonly #max: number;
-  readonly #onRoom: () => void;
+  readonly #options: UnderWayOptions;
   readonly #counts = new Map<string, number>();
+  /** The credentials that were at their maximum when a request asked for them. */
+  readonly #awaited = new Set<string>();
 
-  /** `max`: the maximum of each credential. `onRoom` is called when a credential at its maximum has capacity again. */
-  constructor({ max, onRoom }: { readonly max: number; readonly onRoom: () => void }) {
-    this.#max = max;
-    this.#onRoom = onRoom;
+  constructor(options: UnderWayOptions) {
+    this.#options = options;
   }
 
   isFull(credential: string): boolean {
-    return this.#count(credential) >= this.#max;
+    const isFull = this.#count(credential) >= this.#options.maxOf(credential);
+    if (isFull) this.#awaited.add(credential);
+    return isFull;
   }
 
   begin(credential: string): void {
@@ -19,9 +27,8 @@ export class UnderWay {
   }
 
   end(credential: string): void {
-    const wasFull = this.isFull(credential);
     this.#counts.set(credential, this.#count(credential) - 1);
-    if (wasFull) this.#onRoom();
+    if (this.#awaited.delete(credential)) this.#options.onRoom();
   }
 
   #count(credential: string): number {

@@ -4,7 +4,7 @@ import { followers } from '../../pipelines/followers.ts';
 import { type Answer, type SteppedClock, itemsSection, loggingService, steppedClock, steppedRun } from './stepped-run.fixture.ts';
 
 // https://github.com/apify/crawlee-python/pull/1995
-it.fails('a 429 with a negative Retry-After slows down all listings of its credential', async () => {
+it('a 429 with a negative Retry-After slows down all listings of its credential', async () => {
   const clock = steppedClock();
   const answer = ({ at, path, query }: { readonly at: number; readonly path: string; readonly query: URLSearchParams }): Answer => {
     if (at < 4_000) return { status: 429, headers: { 'retry-after': '-5' } };
