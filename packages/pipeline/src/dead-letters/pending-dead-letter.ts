@@ -74,7 +74,7 @@ export async function refuse(context: Context, request: RequestRecord, error: un
   const { key, offset } = request;
   const id = requestId(context.lane, offset);
   const walk = isBegun ? valueOf(context.lane, STATE_KEYS.walk + String(offset)) : undefined;
-  const resume = walk === undefined ? request.resume : restNote(walk as WalkState<NonNullable<Json>>);
+  const resume = walk === undefined ? request.resume : JSON.stringify(restNote(walk as WalkState<NonNullable<Json>>));
   const dead = pendingDeadLetter(context, { key: key || id, id, content: requestContent(request), error, resume });
   await context.lane.commit({ records: [dead.record], state: isBegun ? forgetting(context.lane, offset) : [], finished: [offset] });
   dead.emit();

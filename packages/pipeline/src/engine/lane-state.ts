@@ -56,6 +56,8 @@ export const STATE_KEYS = {
   text: 'text/',
   /** `last/<kind><key>`: the last complete crawl of a key. */
   last: 'last/',
+  /** `failed/<kind><key>`: where the failed crawl of a key continues. Only for crawls that carry a value. */
+  failed: 'failed/',
   /** `after/<kind><number>`: unfinished work after a crawl. */
   after: 'after/',
 } as const;

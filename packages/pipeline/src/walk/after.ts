@@ -28,6 +28,8 @@ export interface AfterWork {
 
 export interface EndedWalk extends Omit<Crawl, 'offsets'> {
   readonly whole: boolean;
+  /** True if the walk completes a failed walk that was for all pages. Its carried value then counts, but it has no work after it. Default: false. */
+  readonly isRest?: boolean;
   readonly offsets: Crawl['offsets'] | undefined;
   readonly carried?: Json | undefined;
 }
@@ -211,9 +213,11 @@ export function afterWork<Topics extends TopicMap>(
       const infos = await log.listTopics([...onLog.keys()]);
       return Object.fromEntries(infos.map((info) => [onLog.get(info.name), info.offsets[partition]?.end ?? 0]));
     },
-    ending({ key, id, pages, items, whole, offsets, carried }) {
-      if (!whole) return { state: [], start: () => undefined };
+    ending({ key, id, pages, items, whole, isRest, offsets, carried }) {
       const before = last.of(key);
+      if (isRest === true && carried !== undefined)
+        return { state: [last.ended(key, { ...(before ?? { pages, items }), carried })], start: () => undefined };
+      if (!whole) return { state: [], start: () => undefined };
       const crawl = offsets && { id, pages, items, offsets };
       const noted = last.ended(key, { pages, items, crawl: crawl ?? before?.crawl, carried });
       if (crawl === undefined || after === undefined) return { state: [noted], start: () => undefined };

@@ -12,6 +12,7 @@ import type { WorkerContext } from '../engine/processor.ts';
 import { assertRecordSize, sizedRecords, withRaisedLimits } from '../engine/record-size.ts';
 import type { Reason } from '../view/events.ts';
 import type { AfterWork } from './after.ts';
+import type { FailedWalks } from './failed-walks.ts';
 import type { Walk } from './walk.ts';
 import type { RefusedPart, WalkChange, WalkDefinition } from './walk-definition.ts';
 import { type WalkState, copyOf, pageAfter, restNote } from './walk-state.ts';
@@ -29,6 +30,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
   definition: WalkDefinition<Query, Page, Cursor, Request, Value, Topics>,
   context: WorkerContext<Request, Topics>,
   after: AfterWork,
+  failures: FailedWalks<Cursor>,
 ): PageWriter<Page, Value, Request, Cursor> {
   type Walking = Walk<Request, Cursor>;
   const { pipeline, lane, emit, topics, tracing } = context;
@@ -118,10 +120,25 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       const records = created instanceof Promise ? await created : created;
       // Call this after the definition's functions, which can throw, because `ending` remembers the walk as complete.
       const ending = isLast
-        ? after.ending({ key, id, pages: number, items: total, whole: walk.isWhole(), offsets: state.offsets, carried: carried?.now })
+        ? after.ending({
+            key,
+            id,
+            pages: number,
+            items: total,
+            whole: walk.isWhole(),
+            isRest: walk.state.isRest === true && walk.isForAll(),
+            offsets: state.offsets,
+            carried: carried?.now,
+          })
         : undefined;
+      const continued = isLast && walk.isForAll() ? failures.failed(key, undefined) : [];
       walk.isWriting = true;
-      await lane.commit({ records, state: [checkpoint, ...(ending?.state ?? [])], finished: isLast ? [offset] : [], work: walk });
+      await lane.commit({
+        records,
+        state: [checkpoint, ...continued, ...(ending?.state ?? [])],
+        finished: isLast ? [offset] : [],
+        work: walk,
+      });
       walk.state = written;
       walk.isWriting = false;
       const subject = { pipeline, key, request: id };
@@ -139,10 +156,15 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       const { code, message } = reasonOf(error);
       const reason: Reason = { code, message };
       const failed: WalkChange = { state: 'failed', pages: pageAfter(state.at) - 1, items: state.items, reason };
-      const dead = pendingDeadLetter(context, { key, id, content: requestContent(record), error, resume: restNote(state), work: walk });
+      const note = restNote(state);
+      const isCarried = definition.carry !== undefined && orNone(() => (walk.isForAll() ? [true] : [])).length > 0;
+      // If the service refuses the page at which a failed walk continued, its cursor has probably expired: the next walk starts over.
+      const kept = walk.isRefused && state.isRest === true && pageAfter(state.at) === 1 ? undefined : note;
+      const resume = note && JSON.stringify(isCarried ? { cursor: note.cursor, of: id } : note);
+      const dead = pendingDeadLetter(context, { key, id, content: requestContent(record), error, resume, work: walk });
       await lane.commit({
         records: [...orNone(() => [...started(walk), ...lifecycle(walk, failed)]), dead.record],
-        state: [[STATE_KEYS.walk + String(record.offset), null]],
+        state: [[STATE_KEYS.walk + String(record.offset), null], ...(isCarried ? failures.failed(key, kept && { ...kept, of: id }) : [])],
         finished: [record.offset],
         work: walk,
       });

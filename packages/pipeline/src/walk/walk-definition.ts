@@ -29,8 +29,9 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
   /**
    * Makes the next walk of a key incremental, for example by the newest modification time. Called for each page with the value of the
    * previous page; for the first page, with the last value of the key's last complete walk. The last value is written with the walk's last
-   * page, and for 90 days `paging` of the key's next walk gets it as `carried`. A failed walk carries nothing over. Walks of one key run
-   * one after another.
+   * page, and for 90 days `paging` of the key's next walk gets it as `carried`. If a walk fails, the key's next walk, or the replay of the
+   * failed one, continues it at the page that failed. If the service refuses that page again, the next walk starts over. Walks of one key
+   * run one after another.
    */
   carry?(page: Page, carried: Json | undefined, walk: CarryingWalk): Json | undefined;
   /** Returns the number of items of a page, or of a result of `through`. Default: the number of its records, without requests. */

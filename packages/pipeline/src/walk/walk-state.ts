@@ -18,7 +18,7 @@ export interface WalkState<Cursor extends NonNullable<Json>> {
   readonly carried?: { readonly before?: Json | undefined; readonly now?: Json | undefined } | undefined;
   /** Offsets by topic. All records of the walk are at or after them. Set only if the definition has `after`. */
   readonly offsets?: Readonly<Record<string, number>> | undefined;
-  /** True if the walk continues a failed walk from its dead letter. */
+  /** True if the walk continues a failed walk. */
   readonly isRest?: true | undefined;
   /** The request's JSON. It is kept here, because the topic can delete the request before the walk ends. */
   readonly request: string | null;
@@ -53,31 +53,36 @@ export function pageAfter({ pages = 0 }: { readonly pages?: number } = {}): numb
   return pages + 1;
 }
 
-/** The part of a failed walk that its dead letter stores. The replay continues there with a separate walk, whose pages count from 1. */
-interface RestNote<Cursor extends NonNullable<Json>> extends Pick<WalkState<Cursor>, 'through' | 'carried'> {
+/** The position of a failed walk. A walk that continues there counts its pages from 1. */
+export interface RestNote<Cursor extends NonNullable<Json>> extends Pick<WalkState<Cursor>, 'through' | 'carried'> {
   readonly cursor: Cursor;
+  /** ID of the failed walk's request. Set if walks carry a value: the lane's state then has the rest of the note. */
+  readonly of?: string;
 }
 
 /**
- * Returns a walk's `RestNote` as JSON. Undefined if a replay should start over: the walk is at its start, or in a loop that a replay would
- * enter again.
+ * Returns the position at which a failed walk continues. Undefined if the walk should start over: it is at its start, or in a loop that it
+ * would enter again.
  */
-export function restNote<Cursor extends NonNullable<Json>>({ at, through, carried }: WalkState<Cursor>): string | undefined {
-  if (at === undefined || at.isCircle === true) return undefined;
-  const note: RestNote<Cursor> = { cursor: at.cursor, through, carried };
-  return JSON.stringify(note);
+export function restNote<Cursor extends NonNullable<Json>>({ at, through, carried }: WalkState<Cursor>): RestNote<Cursor> | undefined {
+  return at === undefined || at.isCircle === true ? undefined : { cursor: at.cursor, through, carried };
+}
+
+/** Returns the state with which a walk starts that continues a failed one. */
+export function startOf<Cursor extends NonNullable<Json>>({ cursor, through, carried }: RestNote<Cursor>): WalkStart<Cursor> {
+  return { at: { cursor }, through, carried, isRest: true };
 }
 
 /**
- * Returns the state with which a replayed request starts, if any. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid
+ * Returns the position at which a replayed request continues, if any. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid
  * header.
  */
-export function rest<Cursor extends NonNullable<Json>>({ resume }: Pick<RequestRecord, 'resume'>): WalkStart<Cursor> | undefined {
+export function rest<Cursor extends NonNullable<Json>>({ resume }: Pick<RequestRecord, 'resume'>): RestNote<Cursor> | undefined {
   if (resume === undefined) return undefined;
   try {
-    const { cursor, ...states } = JSON.parse(resume) as RestNote<Cursor>;
-    if (cursor === null || cursor === undefined) throw new TypeError('it has no cursor');
-    return { ...states, at: { cursor }, isRest: true };
+    const note = JSON.parse(resume) as RestNote<Cursor>;
+    if (note.cursor === null || note.cursor === undefined) throw new TypeError('it has no cursor');
+    return note;
   } catch (cause) {
     const message = `The job's header ${RESUME} is invalid, so replay didn't write it: ${textOf(cause)}. Add the job again without the header.`;
     throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, cause });

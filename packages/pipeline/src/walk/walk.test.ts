@@ -1,3 +1,4 @@
+import { SourceError } from '@headgate/sources';
 import { transform } from '@headgate/throttle';
 import { type TopicLog, TopicLogError } from '@headgate/topics';
 import { describe, expect, it, test } from 'vitest';
@@ -482,7 +483,7 @@ describe('a walk that failed midway', () => {
     ]);
   });
 
-  it('gives its replay the state of its transforms and the carried value, and is not a complete walk', async () => {
+  it('gives its replay the state of its transforms and the carried value, which then counts, and has no work after it', async () => {
     await using place = await temporaryLog();
     const service = { isMended: true };
     const began: unknown[] = [];
@@ -518,7 +519,7 @@ describe('a walk that failed midway', () => {
     service.isMended = true;
     await replayed(place.log, pipeline);
     await workedOff(place.log, pipeline, ['good']);
-    expect(began).toEqual([undefined, carried, carried, carried]);
+    expect(began).toEqual([undefined, carried, carried, carried + carried]);
     // The last two states are those of the replay and of the last request.
     expect(states).toEqual([undefined, undefined, 2, undefined]);
     expect(wholes).toEqual(['shelves.requests-0-0', 'shelves.requests-0-3']);
@@ -567,12 +568,12 @@ describe('a walk that failed midway', () => {
     await replayed(place.log, pipeline);
     await workedOff(place.log, pipeline, []);
     expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item)).toEqual(GOOD);
-    // A complete walk carries its items over. The next one fails, and the one after it begins with the same value.
+    // A complete walk carries its items over. The next one fails, and the one after it continues it with the same value.
     await workedOff(place.log, pipeline, ['good']);
     service.isMended = false;
     await workedOff(place.log, pipeline, ['good', 'good']);
-    const carried = JSON.stringify(GOOD);
-    expect(began.slice(3)).toEqual([undefined, carried, carried]);
+    const carried = JSON.stringify([...GOOD, ...GOOD]);
+    expect(began.slice(3)).toEqual([JSON.stringify(GOOD), carried, carried]);
   });
 
   it.each(['', 'no JSON', 'null', '{}', '{"cursor":null}'])(
@@ -685,6 +686,74 @@ describe('an incremental walk', () => {
     };
     for (const more of [{}, failing, {}]) await workedOff(place.log, incremental(began, more), ['ada']);
     expect(began.map(([, carried]) => carried)).toEqual([undefined, 4, 4]);
+  });
+
+  /** A service whose last page is broken or refused. `requested`: the pages that were requested, in all runs. */
+  interface Faulty {
+    fault: 'refused' | 'broken' | undefined;
+    readonly requested: string[];
+  }
+  const faulty = (began: [number, unknown][], service: Faulty): ShelvesPipeline =>
+    incremental(began, {
+      source: shelvesApi({
+        onPage(page) {
+          service.requested.push(page);
+          if (page !== 'ada 4' || service.fault === undefined) return;
+          const [code, retryable] =
+            service.fault === 'refused' ? (['HEADGATE_BAD_REQUEST', false] as const) : (['HEADGATE_UNAVAILABLE', true] as const);
+          throw new SourceError({ code, message: 'no', retryable, service: 'shelves', subject: 'ada' });
+        },
+      }),
+    });
+  const written = async (log: TopicLog): Promise<readonly string[]> =>
+    (await valuesOf<{ item: string }>(log, 'shelves.records')).map(({ item }) => item);
+  const ADA = GOOD.map((item) => item.replace('good', 'ada'));
+
+  it('that failed is continued by the next one of its key, and its replay then has nothing to do', async () => {
+    await using place = await temporaryLog();
+    const service: Faulty = { fault: 'broken', requested: [] };
+    const began: [number, unknown][] = [];
+    await workedOff(place.log, faulty(began, service), ['ada']);
+    await workedOff(place.log, faulty(began, service), ['ada']);
+    service.fault = undefined;
+    await workedOff(place.log, faulty(began, service), ['ada']);
+    expect(await written(place.log)).toEqual(ADA);
+    expect(await valuesOf(place.log, 'shelves.dead-letters')).toHaveLength(2);
+    const requested = service.requested.length;
+    await replayDeadLetters({ log: place.log, requests: faulty(began, service).definition.requests });
+    await workedOff(place.log, faulty(began, service), []);
+    expect(service.requested).toHaveLength(requested);
+    expect(await valuesOf(place.log, 'shelves.dead-letters')).toHaveLength(2);
+    await workedOff(place.log, faulty(began, service), ['ada']);
+    expect(began).toEqual([
+      [0, undefined],
+      [4, undefined],
+      [4, undefined],
+      [0, 4],
+    ]);
+  });
+
+  it('that failed counts when its replay completes it', async () => {
+    await using place = await temporaryLog();
+    const service: Faulty = { fault: 'broken', requested: [] };
+    const began: [number, unknown][] = [];
+    await workedOff(place.log, faulty(began, service), ['ada']);
+    service.fault = undefined;
+    await replayDeadLetters({ log: place.log, requests: faulty(began, service).definition.requests });
+    await workedOff(place.log, faulty(began, service), ['ada']);
+    expect(await written(place.log)).toEqual([...ADA, ...ADA]);
+    expect(began).toEqual([
+      [0, undefined],
+      [4, undefined],
+      [0, 4],
+    ]);
+  });
+
+  it('starts over if the service also refused the page at which the failed one was continued', async () => {
+    await using place = await temporaryLog();
+    const service: Faulty = { fault: 'refused', requested: [] };
+    for (const _ of [1, 2, 3]) await workedOff(place.log, faulty([], service), ['ada']);
+    expect(service.requested).toEqual(['ada 0', 'ada 2', 'ada 4', 'ada 4', 'ada 0', 'ada 2', 'ada 4']);
   });
 
   it('does so in the same run, even if the record of completion was what failed', async () => {

@@ -12,10 +12,11 @@ import type { Processor, Worker, WorkerContext } from '../engine/processor.ts';
 import { endsLane, endsSource, isStop } from '../engine/source-error.ts';
 import type { Reason } from '../view/events.ts';
 import { afterWork } from './after.ts';
+import { failedWalks } from './failed-walks.ts';
 import { lastCrawls, lastCrawlsIn } from './last-crawls.ts';
 import { pageWriter } from './page-writer.ts';
 import type { WalkDefinition } from './walk-definition.ts';
-import { type WalkStart, type WalkState, pageAfter, rest, walkStates } from './walk-state.ts';
+import { type RestNote, type WalkState, pageAfter, rest, startOf, walkStates } from './walk-state.ts';
 import { openTransforms } from './walk-transforms.ts';
 
 /** Load at which the walks of a lane take no more jobs from the topic. */
@@ -53,7 +54,8 @@ export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Top
       const states = walkStates<Cursor>(state);
       return (record, request) => {
         const saved = states.get(record.offset);
-        const { at, isRest, carried } = (saved?.at === undefined ? rest<Cursor>(record) : saved) ?? {};
+        const resumed = saved?.at === undefined ? rest<Cursor>(record) : undefined;
+        const { at, isRest, carried } = saved?.at !== undefined ? saved : resumed === undefined ? {} : startOf(resumed);
         const whole = isRest !== true && (callUser({ pipeline, name: 'whole' }, () => definition.whole?.(request)) ?? true);
         const credentials = credentialsOf(pipeline, request, at?.cursor, carried?.before);
         return { kind: 'walk', page: pageAfter(at), whole, ...(credentials !== undefined && { credentials }) };
@@ -74,19 +76,23 @@ export interface Walk<Request, Cursor extends NonNullable<Json>> {
   readonly record: RequestRecord;
   state: WalkState<Cursor>;
   isWriting: boolean;
+  /** True if the service refused a request of the walk for good. */
+  isRefused: boolean;
   subscription?: Subscription;
-  /** Returns true if the walk is for all pages. */
+  /** Returns true if the walk is for all pages, not only for the rest of a failed walk. */
   isWhole(): boolean;
+  /** Returns true if the walk, together with the failed walk that it continues, is for all pages. */
+  isForAll(): boolean;
   /** Calls a function of the definition for this walk. `name`: the function's name, for errors. */
   readonly call: <Result>(name: string, call: () => Result) => Result;
 }
 
-/** A request that the worker has taken. `rest`: the state of the failed walk that a replayed request continues. */
+/** A request that the worker has taken. `rest`: the position of the failed walk that a replayed request continues. */
 interface Job<Request, Cursor extends NonNullable<Json>> {
   readonly record: RequestRecord;
   readonly request: Request;
   readonly key: string;
-  readonly rest: WalkStart<Cursor> | undefined;
+  readonly rest: RestNote<Cursor> | undefined;
 }
 
 function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Value, Topics extends TopicMap>(
@@ -101,8 +107,9 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
   /** With `carry`, the jobs that wait for the active walk of their key. */
   const waiting = new Map<string, Job<Request, Cursor>[]>();
   const last = lastCrawls(context);
+  const failures = failedWalks<Cursor>(context);
   const after = afterWork(definition, last, context);
-  const writer = pageWriter(definition, context, after);
+  const writer = pageWriter(definition, context, after, failures);
   let isStopping = false;
   let laneFailed = false;
   lane.onFailure(() => {
@@ -131,6 +138,12 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     const { offset } = record;
     const kept = saved.get(offset);
     const isBegun = kept?.at !== undefined;
+    const failed = definition.carry && !isBegun ? failures.of(key) : undefined;
+    if (!isBegun && definition.carry !== undefined && resumed?.of !== undefined && resumed.of !== failed?.of) {
+      skip(record, key);
+      return;
+    }
+    const note = resumed?.of === undefined ? (resumed ?? failed) : failed;
     const before = definition.carry && last.of(key)?.carried;
     const carried = before === undefined ? {} : { carried: { before, now: before } };
     const call = <Result>(name: string, run: () => Result): Result => callUser({ pipeline, key, name }, run);
@@ -139,9 +152,11 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
       key,
       request,
       record,
-      state: isBegun ? kept : { key, items: 0, request: kept?.request ?? record.value, ...carried, ...resumed },
+      state: isBegun ? kept : { key, items: 0, request: kept?.request ?? record.value, ...carried, ...(note && startOf(note)) },
       isWriting: false,
-      isWhole: () => current.state.isRest !== true && (call('whole', () => definition.whole?.(request)) ?? true),
+      isRefused: false,
+      isWhole: () => current.state.isRest !== true && current.isForAll(),
+      isForAll: () => call('whole', () => definition.whole?.(request)) ?? true,
       call,
     };
     active.set(offset, current);
@@ -152,6 +167,22 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     current.subscription = defer(async () => await noteOffsets(current))
       .pipe(mergeMap(() => pagesOf(current)))
       .subscribe({ error: (error: unknown) => fail(current, error), complete: () => leave(current) });
+  };
+
+  /** Finishes a replayed request whose failed walk another walk of its key has already continued. */
+  const skip = (record: RequestRecord, key: string): void => {
+    active.set(record.offset, 'ending');
+    context.lane.commit({ records: [], finished: [record.offset] }).then(
+      () => {
+        emit({
+          type: 'notice',
+          level: 'info',
+          message: `${key}: a later crawl has continued this failed one, so the replay has nothing to do`,
+        });
+        endOf(record.offset, key);
+      },
+      (failure: unknown) => notifier.fail(failure),
+    );
   };
 
   /** Notes the offsets at which the records of a complete walk will begin. `after` gets them. */
@@ -171,7 +202,14 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     const pages = walkPages({
       paging,
       from: state.at,
-      query: async (query, reading) => await source.query(query, reading),
+      async query(query, reading) {
+        try {
+          return await source.query(query, reading);
+        } catch (error) {
+          current.isRefused = !reasonOf(error).retryable;
+          throw error;
+        }
+      },
       service: pipeline,
       subject: () => key,
       call: (name, run) => call(`${name} of paging`, run),
@@ -208,14 +246,18 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
   /** Removes a walk that is done, or that continues when its lane is next opened. Starts the next walk of its key. */
   const leave = (current: Walking, error?: Reason): void => {
     tracing?.end(current, error);
-    const jobs = waiting.get(current.key) ?? [];
+    endOf(current.record.offset, current.key);
+  };
+
+  const endOf = (offset: number, key: string): void => {
+    const jobs = waiting.get(key) ?? [];
     const next = isStopping || laneFailed ? undefined : jobs.shift();
     if (next !== undefined) begin(next);
     else {
-      waiting.delete(current.key);
+      waiting.delete(key);
       for (const { record } of jobs) active.delete(record.offset);
     }
-    release(current.record.offset);
+    release(offset);
   };
 
   const release = (offset: number): void => {
@@ -261,9 +303,8 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
           const { id, key, record, state, isWriting } = walking;
           return { offset: record.offset, request: id, key, page: pageAfter(state.at), walk: walking, isWriting };
         }),
-        ...[...waiting.values()].flat().map(({ record: { offset }, key, rest: resumed }) => {
-          const { at } = saved.get(offset) ?? resumed ?? {};
-          return { offset, request: requestId(lane, offset), key, page: pageAfter(at), isWriting: false };
+        ...[...waiting.values()].flat().map(({ record: { offset }, key }) => {
+          return { offset, request: requestId(lane, offset), key, page: pageAfter(saved.get(offset)?.at), isWriting: false };
         }),
       ],
       keys: 0,
