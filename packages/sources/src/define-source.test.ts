@@ -112,7 +112,8 @@ describe('a transient failure', () => {
     const tries = scene.server.requests.length;
     expect(tries).toBe(6);
     expect((error as Error).message).toBe(
-      `/x: gave up after ${tries} attempts over 10 s: it is tired. Retry later, or allow more time (retryForMs).`,
+      `/x: gave up after ${tries} attempts over 10 s: it is tired. Retry later, or allow more time (retryForMs). ` +
+        'If the service keeps responding so, report it to the service.',
     );
     expect(scene.events.at(-1)).not.toHaveProperty('retryInMs');
   });

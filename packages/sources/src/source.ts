@@ -57,11 +57,6 @@ export interface QueryOptions {
   readonly share?: number;
   /** Identifies the walk of the query. All queries of a walk share its turns. Default: each query is a separate walk. */
   readonly walk?: object;
-  /**
-   * Number of the caller's requests that this query combines, such as a batch's size. `waitOutOutages` counts these when it gives requests
-   * up. Default 1.
-   */
-  readonly requests?: number;
 }
 
 /** The state of a source at one moment: budgets, unfinished queries, and an outage. */

@@ -21,7 +21,7 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   query(
     api: Api,
     keys: readonly string[],
-    options: { readonly credits: CreditPool; readonly signal: AbortSignal; readonly walk?: object; readonly requests?: number },
+    options: { readonly credits: CreditPool; readonly signal: AbortSignal; readonly walk?: object },
   ): Promise<Delivery<Answers>>;
   /** Maximum keys of one HTTP request. */
   readonly size: number;

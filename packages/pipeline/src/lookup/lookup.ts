@@ -259,7 +259,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       delivery = await definition.query(
         source,
         keys.map(({ key }) => key),
-        { credits, signal: abort.signal, requests: keys.length, walk: keys },
+        { credits, signal: abort.signal, walk: keys },
       );
       if (typeof delivery?.credit?.release !== 'function')
         throw misuse(name, `returns ${textOf(delivery)}`, "It must return what the source's query returns");

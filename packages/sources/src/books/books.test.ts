@@ -1,9 +1,7 @@
 import { apiKey } from '@headgate/auth';
 import { type BooksSandbox, type Fault, startBooks } from '@headgate/sandbox';
 import { creditPool } from '@headgate/throttle';
-import { virtualClock } from '@headgate/throttle/testing';
 import { EMPTY, from, lastValueFrom, NEVER, toArray } from 'rxjs';
-import type { Dispatcher } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { SourceError } from '../source-error.ts';
 import { sourceContract } from '../testing/index.ts';
@@ -276,33 +274,6 @@ describe('a daily quota', () => {
     abort.abort(new Error('enough'));
     await expect(requested).rejects.toThrow('enough');
   });
-});
-
-test('a batch of more than ten ISBNs waits for a service that is down, as more than ten requests do', async () => {
-  const clock = virtualClock();
-  const dispatcher = {
-    dispatch(_: unknown, handler: Dispatcher.DispatchHandler) {
-      const controller = { abort: () => undefined } as unknown as Dispatcher.DispatchController;
-      handler.onRequestStart?.(controller, null);
-      handler.onResponseStart?.(controller, 503, { 'retry-after': '1800' }, '');
-      handler.onResponseEnd?.(controller, {});
-      return true;
-    },
-  } as unknown as Dispatcher;
-  const [first = '', ...more] = sampleIsbns(10);
-  for (const { isbns, how } of [
-    { isbns: sampleIsbns(11), how: 'HEADGATE_STOPPED' },
-    { isbns: [first, ...more], how: 'HEADGATE_GAVE_UP' },
-    { isbns: [first, first, 'nonsense', ...more], how: 'HEADGATE_GAVE_UP' },
-  ]) {
-    await using api = books({ baseUrl: 'http://books.invalid', key: KEY, clock, dispatcher, waitOutOutages: true, env: {} });
-    let ended: unknown;
-    api.batch(isbns, { credits: creditPool({ max: 100 }) }).catch((error: unknown) => (ended = error));
-    await clock.advance(26 * 3_600_000);
-    api.stop();
-    await clock.settle();
-    expect(ended).toMatchObject({ code: how });
-  }
 });
 
 describe('turns', () => {

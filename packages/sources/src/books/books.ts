@@ -135,11 +135,7 @@ export function books(options: BooksOptions): Books {
       const credit = await waitForCredit({ credits, items: entries.length, signal });
       return { value: invalid, credit };
     }
-    const { value, credit } = await query(
-      'batch',
-      { kind: 'batch', entries },
-      { requests: isbnsToSend({ kind: 'batch', entries }).length, ...options },
-    );
+    const { value, credit } = await query('batch', { kind: 'batch', entries }, options);
     ignoredRecords += value.ignored;
     return { value: value.answers, credit };
   };

@@ -1,4 +1,4 @@
-import { ProxyUnreachableError } from './connections.ts';
+import { MAX_HEADER_BYTES, ProxyUnreachableError } from './connections.ts';
 
 export interface ConnectionFailureOptions {
   readonly error: unknown;
@@ -7,7 +7,7 @@ export interface ConnectionFailureOptions {
   /** Host and port of the proxy for the service, if Headgate knows it. */
   readonly proxy: string | undefined;
   readonly sent: boolean;
-  /** True if any byte of the response had arrived. */
+  /** True if the beginning of a response had arrived. */
   readonly begun: boolean;
 }
 
@@ -16,6 +16,8 @@ export interface ConnectionFailure {
   readonly reason: string;
   /** True if an established connection was lost. */
   readonly lost: boolean;
+  /** True if any byte of a response had arrived, even one that isn't HTTP. */
+  readonly begun: boolean;
   /** True if the request itself can't be sent. */
   readonly invalid: boolean;
 }
@@ -27,11 +29,18 @@ export function connectionFailure({ error, host, proxy, sent, begun }: Connectio
     return {
       reason: `cannot connect to the proxy ${error.proxy}: ${CONNECTING[code] ?? messageOr(code, message)}`,
       lost: false,
+      begun: false,
       invalid: false,
     };
   }
   const { code, message } = rootOf(error);
-  const failure = (reason: string, lost = false, invalid = false): ConnectionFailure => ({ reason, lost, invalid });
+  const failure = (reason: string, how: Partial<ConnectionFailure> = {}): ConnectionFailure => ({
+    reason,
+    lost: false,
+    begun,
+    invalid: false,
+    ...how,
+  });
   const via = proxy === undefined ? 'the proxy' : `the proxy ${proxy}`;
   const refusal = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(message)?.[1];
   if (refusal !== undefined) {
@@ -42,15 +51,19 @@ export function connectionFailure({ error, host, proxy, sent, begun }: Connectio
   if (code === 'UND_ERR_PRX_CONN') return failure(`${via} closes connections to ${host}`);
   // A mock that doesn't know the request now won't know it later, either.
   if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH' || code.startsWith('UND_MOCK_ERR'))
-    return failure(`the request can't be sent: ${message}`, false, true);
+    return failure(`the request can't be sent: ${message}`, { invalid: true });
   if (!sent) return failure(`cannot connect to ${host}: ${CONNECTING[code] ?? messageOr(code, message)}`);
-  if (code === 'UND_ERR_HEADERS_OVERFLOW') return failure('the response headers exceed the limit of 16 KiB');
-  if (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') return failure(`${host} sent something that isn't an HTTP response`);
+  if (code === 'UND_ERR_HEADERS_OVERFLOW')
+    return failure(`the response headers exceed the limit of ${MAX_HEADER_BYTES / 1024} KiB`, { begun: true });
+  // The parser's message quotes nothing of the response.
+  if (code !== 'HPE_INVALID_EOF_STATE' && (code.startsWith('HPE_') || message.startsWith('Response does not match')))
+    return failure(`${host} sent something that isn't an HTTP response (${message})`, { begun: true });
+  // undici's words for a 100 that it didn't ask for.
+  if (message === 'bad response') return failure(`${host} sent "100 Continue", which the request doesn't ask for`);
   const words = LOST[code] ?? messageOr(code, message);
-  return failure(
-    begun ? `the response broke off (${words})` : `the connection was lost before a response arrived (${words})`,
-    code in LOST,
-  );
+  return failure(begun ? `the response broke off (${words})` : `the connection was lost before a response arrived (${words})`, {
+    lost: code in LOST,
+  });
 }
 
 const CONNECTING: Readonly<Record<string, string>> = {

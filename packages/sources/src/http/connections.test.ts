@@ -198,10 +198,22 @@ test('an unreachable host is named, with the reason', async () => {
 
 test('endless headers are refused', async () => {
   await using server = await scriptedServer({
-    otherwise: (_, response) => response.writeHead(200, { 'x-long': 'x'.repeat(20_000) }).end('hello'),
+    otherwise: (_, response) => response.writeHead(200, { 'x-long': 'x'.repeat(300_000) }).end('hello'),
   });
   await using source = open({ baseUrl: server.url });
-  await expect(query(source)).rejects.toThrow('the response headers exceed the limit of 16 KiB');
+  await expect(query(source)).rejects.toThrow('the response headers exceed the limit of 256 KiB');
+});
+
+test.each([
+  ['a stray interim response', 'HTTP/1.1 100 Continue\r\n\r\n', 'sent "100 Continue", which the request doesn\'t ask for'],
+  ['lines that end in LF alone', 'HTTP/1.1 200 OK\ncontent-length: 2\n\n{}', "sent something that isn't an HTTP response ("],
+  ['a space before a colon', 'HTTP/1.1 200 OK\r\ncontent-length : 2\r\n\r\n{}', "sent something that isn't an HTTP response ("],
+])('a response that can’t be read is named, and ends its request alone: %s', async (_, answer, words) => {
+  const odd = createTcpServer((socket) => socket.on('error', () => undefined).once('data', () => socket.write(answer)));
+  const port = await listening(odd);
+  await using source = open({ baseUrl: `http://127.0.0.1:${port}`, waitOutOutages: true });
+  await expect(query(source)).rejects.toMatchObject({ code: 'HEADGATE_GAVE_UP', message: expect.stringContaining(words) as string });
+  odd.close();
 });
 
 async function listening(server: Server): Promise<number> {

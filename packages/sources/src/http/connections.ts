@@ -40,7 +40,8 @@ export class ProxyUnreachableError extends Error {
   }
 }
 
-const MAX_HEADER_BYTES = 16 * 1024;
+/** As many as browsers accept. */
+export const MAX_HEADER_BYTES: number = 256 * 1024;
 
 export function connections(options: ConnectionsOptions): Connections {
   const { dispatcher: given, fetch } = options;

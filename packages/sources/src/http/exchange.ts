@@ -3,7 +3,7 @@ import { onAbort } from '@headgate/throttle/internal';
 import type { Dispatcher } from 'undici';
 import { connectionFailure } from './connection-failure.ts';
 import type { Connections, ConnectionContext } from './connections.ts';
-import { DamagedBodyError, type HttpResponse, decodedBody, oversizeReason } from './response.ts';
+import { type HttpResponse, decodedBody, oversizeReason } from './response.ts';
 import type { WireRequest } from './wire-request.ts';
 
 export interface ExchangeOptions {
@@ -31,8 +31,8 @@ export interface ExchangeOptions {
 export class ExchangeError extends Error {
   /** The status of the response, if its headers arrived. */
   readonly status: number | undefined;
-  /** True if the response's headers had arrived, but its body is incomplete or damaged. */
-  readonly brokeOff: boolean;
+  /** True if any byte of a response had arrived, so the service is up. */
+  readonly begun: boolean;
   /** True if a kept-alive connection turned out to be dead. A new one usually works. */
   readonly stale: boolean;
   /** True if the request itself can't be sent. */
@@ -46,7 +46,7 @@ export class ExchangeError extends Error {
     reason: string,
     {
       status,
-      brokeOff = false,
+      begun = false,
       stale = false,
       invalid = false,
       unsent = false,
@@ -55,7 +55,7 @@ export class ExchangeError extends Error {
   ) {
     super(reason);
     this.status = status;
-    this.brokeOff = brokeOff;
+    this.begun = begun;
     this.stale = stale;
     this.invalid = invalid;
     this.unsent = unsent;
@@ -95,8 +95,8 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       settle(() => reject(error));
       controller?.abort(new Error('given up'));
     };
-    const failed = (reason: string, how: Partial<Pick<ExchangeError, 'brokeOff' | 'stale' | 'invalid'>> = {}): ExchangeError =>
-      new ExchangeError(reason, { ...how, status, unsent: controller === undefined });
+    const failed = (reason: string, how: Partial<Pick<ExchangeError, 'begun' | 'stale' | 'invalid'>> = {}): ExchangeError =>
+      new ExchangeError(reason, { begun, ...how, status, unsent: controller === undefined });
     const cancelTimer = clock.schedule(timeoutMs, () => {
       const { proxyAwaited } = options.connections;
       const seen =
@@ -105,7 +105,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
           : begun
             ? "the response wasn't complete"
             : 'no response arrived';
-      breakOff(failed(`${seen} within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`, { brokeOff: status !== undefined }));
+      breakOff(failed(`${seen} within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`));
     });
     const forget = onAbort(signal, (reason) => breakOff(reason as Error));
 
@@ -146,16 +146,15 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
         const raw = chunks.length > 1 ? Buffer.concat(chunks, bytes) : only;
         const ended = (body: Buffer): void => settle(() => resolve({ status: answered, headers, body }));
         const decoded = decodedBody({ raw, encoding: headers['content-encoding'], maxBytes: maxBodyBytes });
-        const damaged = (error: Error): ExchangeError => failed(error.message, { brokeOff: error instanceof DamagedBodyError });
-        if (decoded instanceof Promise) decoded.then(ended, (error: Error) => settle(() => reject(damaged(error))));
+        if (decoded instanceof Promise) decoded.then(ended, (error: Error) => settle(() => reject(failed(error.message))));
         else ended(decoded);
       },
       onResponseError(_, error) {
         if (settled) return;
         const sent = controller !== undefined;
-        const { reason, lost, invalid } = connectionFailure({ error, ...ends, sent, begun });
+        const { reason, lost, begun: isBegun, invalid } = connectionFailure({ error, ...ends, sent, begun });
         // undici reports a proxy's 407 here while the response is still arriving, so the request must be aborted.
-        breakOff(failed(reason, { brokeOff: status !== undefined, stale: lost && sent && reused && !begun, invalid }));
+        breakOff(failed(reason, { begun: isBegun, stale: lost && sent && reused && !isBegun, invalid }));
       },
     };
     const { method, path, body } = options;

@@ -13,11 +13,6 @@ export interface HttpResponse {
 /** The content encodings that requests accept and this package decodes. */
 export const ACCEPT_ENCODING: string = 'gzip, br';
 
-/** The error for a compressed body whose end is missing, or that is damaged. */
-export class DamagedBodyError extends Error {
-  override readonly name = 'DamagedBodyError';
-}
-
 export interface DecodedBodyOptions {
   /** The body as received. */
   readonly raw: Buffer;
@@ -29,7 +24,7 @@ export interface DecodedBodyOptions {
 
 /**
  * Decodes a body's content encoding, if it has one. Stops at `maxBytes`, so that a compression bomb can't fill the memory. Rejects with an
- * error that describes the cause: a `DamagedBodyError` if a retry may return a complete body.
+ * error whose message describes the cause.
  */
 export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBodyOptions): Buffer | Promise<Buffer> {
   const name = encoding.trim().toLowerCase();
@@ -39,7 +34,7 @@ export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBod
     const done = (error: NodeJS.ErrnoException | null, body: Buffer): void => {
       if (error === null) resolve(body);
       else if (error.code === 'ERR_BUFFER_TOO_LARGE') reject(new Error(oversizeReason(maxBytes)));
-      else reject(new DamagedBodyError(`its ${name} body is damaged or incomplete`));
+      else reject(new Error(`its ${name} body is damaged or incomplete`));
     };
     if (name === 'gzip' || name === 'x-gzip') gunzip(raw, options, done);
     else if (name === 'br') brotliDecompress(raw, options, done);

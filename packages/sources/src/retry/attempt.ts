@@ -52,8 +52,8 @@ export interface Attempted<Value> {
   readonly verdict: Verdict<Value>;
   /** The status of the response, if one came. */
   readonly status?: number;
-  /** True if the response's body is incomplete. */
-  readonly brokeOff?: boolean;
+  /** True if a part of a response came that Headgate can't read. */
+  readonly begun?: boolean;
   /** True if the request was lost on a kept-alive connection, which probably died while idle. */
   readonly stale?: boolean;
   /** The address of a redirect that may be followed; after too many of them, `verdict` counts. */
@@ -155,11 +155,11 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
     signal.throwIfAborted();
     if (failure === undefined) throw error;
     if (failure.lapsed) return 'lapsed';
-    const { status, brokeOff, stale, invalid, unsent } = failure;
+    const { status, begun, stale, invalid, unsent } = failure;
     const reason = redact(failure.message);
     const fatal = new SourceError({ ...about, code: 'HEADGATE_INVALID_REQUEST', retryable: false, message: `${about.subject}: ${reason}` });
     const verdict: Verdict<Value> = invalid ? { kind: 'fatal', error: fatal } : { kind: 'transient', reason };
-    return { verdict, brokeOff, stale, unsent, ...(status !== undefined && { status }) };
+    return { verdict, begun, stale, unsent, ...(status !== undefined && { status }) };
   }
   signal.throwIfAborted();
   const { status } = answer;

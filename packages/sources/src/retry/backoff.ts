@@ -10,7 +10,7 @@ export interface BackoffOptions {
 /** Decides when a failing request is retried, and when the request is given up. */
 export interface Backoff {
   readonly failures: number;
-  /** Ms since the first failure, without the waits for a permit. */
+  /** Ms since the first failure, without the waits for a permit, and of the outages' time only what the request's own probes took. */
   readonly elapsedMs: number;
   /** Ms left of the time for retries. */
   readonly leftMs: number;
@@ -23,6 +23,8 @@ export interface Backoff {
   failed(atLeastMs?: number, isOver?: boolean): number | undefined;
   /** Excludes a wait for a permit from the time for retries. */
   waited(ms: number): void;
+  /** Records a failed attempt in an outage, `ms` of which count towards the time for retries. */
+  probed(ms: number): void;
 }
 
 const BASE_MS = 500;
@@ -65,6 +67,10 @@ export function backoff({ nowMs, random, retryForMs }: BackoffOptions): Backoff 
     },
     waited(ms) {
       if (countedFrom !== undefined) countedFrom += ms;
+    },
+    probed(ms) {
+      failures += 1;
+      countedFrom = (countedFrom ?? nowMs()) - ms;
     },
   };
 }

@@ -18,6 +18,8 @@ export class Circuit {
   #probe: object | undefined;
   #probes = 0;
   #probeAtMs = 0;
+  /** Monotonic ms at which the circuit opened or its last probe failed. */
+  #failedAtMs = 0;
 
   constructor(options: CircuitOptions) {
     this.#options = options;
@@ -67,20 +69,24 @@ export class Circuit {
 
   /**
    * Reports an error of a request. After an error of the probe, the delay doubles. While the circuit is open, no request may start before
-   * `holdUntilMs`.
+   * `holdUntilMs`. If the request was the probe, returns the ms since the circuit opened or the probe before failed; 0 otherwise.
    */
-  failed(request: object, holdUntilMs: number = -Infinity): void {
-    if (!this.#isOpen) return;
+  failed(request: object, holdUntilMs: number = -Infinity): number {
+    if (!this.#isOpen) return 0;
+    let probedMs = 0;
     if (this.#probe === request) {
       this.#probe = undefined;
       this.#probes += 1;
+      probedMs = this.#options.clock.monotonicMs() - this.#failedAtMs;
       this.#delay();
     }
     this.#probeAtMs = Math.max(this.#probeAtMs, holdUntilMs);
+    return probedMs;
   }
 
   #delay(): void {
     const { clock, random } = this.#options;
-    this.#probeAtMs = clock.monotonicMs() + delayMs(this.#probes) * (0.5 + random() / 2);
+    this.#failedAtMs = clock.monotonicMs();
+    this.#probeAtMs = this.#failedAtMs + delayMs(this.#probes) * (0.5 + random() / 2);
   }
 }

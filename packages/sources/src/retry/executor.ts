@@ -63,7 +63,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
     onGivenBack: () => admission.wake(),
   };
 
-  return async (query, { credits, signal, walk, share = 1, requests }) => {
+  return async (query, { credits, signal, walk, share = 1 }) => {
     checkShare(service, share);
     const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(query) });
     const items = ofDefinition({ service, subject, name: 'items', call: () => wholeNumber(atOnce(definition.items(query))) });
@@ -88,7 +88,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       stale: false,
     };
     const { deadline } = progress;
-    const call = breaker.begin({ requests, among });
+    const call = breaker.begin(among);
     /** Returns the names of the credentials that may still send the query; undefined if any may. */
     const left = (): readonly string[] | undefined => {
       const { refusedBy } = progress;
@@ -185,30 +185,51 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
     const waiting = anySignal([signal, stop]);
     const allow = (): AllowedRequest | undefined => options.allowance?.wait(sender);
     let allowed = allow();
+    const acquire = async (signal: AbortSignal, rank: number, onGranted?: () => void): Promise<Permit> =>
+      await admission.acquire({
+        weights,
+        among: call.among,
+        countedWithinMs,
+        credits,
+        items,
+        label: running,
+        signal,
+        share,
+        rank,
+        onGranted(credential) {
+          onGranted?.();
+          allowed?.take();
+          carrier = credential;
+          continued = credentials.get(credential)?.continued ?? 0;
+          underWay.begin(credential);
+          breaker.granted(call, credential);
+        },
+        walk,
+      });
+    /** Waits for a permit. A request that has failed in an outage lets others go first until the service is up. */
+    const acquired = async (): Promise<Permit> => {
+      const rank = breaker.rankOf(call);
+      if (rank === 0) return await acquire(waiting.signal, 0);
+      const up = new AbortController();
+      const forgetUp = breaker.onceUp(() => up.abort(), 'queued');
+      const either = anySignal([waiting.signal, up.signal]);
+      try {
+        return await acquire(either.signal, rank, forgetUp);
+      } catch (error) {
+        if (error !== up.signal.reason) throw error;
+        return await acquired();
+      } finally {
+        forgetUp();
+        either.forget();
+      }
+    };
     const permitted = async (): Promise<Permit> => {
       const waitedFromMs = breaker.upMs();
       const may = left();
       call.among = may;
       running.credentials = may;
       try {
-        return await admission.acquire({
-          weights,
-          among: may,
-          countedWithinMs,
-          credits,
-          items,
-          label: running,
-          signal: waiting.signal,
-          share: share * breaker.shareOf(call),
-          onGranted(credential) {
-            allowed?.take();
-            carrier = credential;
-            continued = credentials.get(credential)?.continued ?? 0;
-            underWay.begin(credential);
-            breaker.granted(call, credential);
-          },
-          walk,
-        });
+        return await acquired();
       } catch (error) {
         // The last credential that may send the query may have been removed.
         if (pool.exhausted === undefined) {

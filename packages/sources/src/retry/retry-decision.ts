@@ -107,15 +107,17 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       const isLast = progress.deadline.isOver(retryInMs);
       const after = options.faulted({ kind: faultKind(options), reason, retryInMs, isLast });
       switch (after.kind) {
-        case 'wait':
-          return { kind: 'retry', outcome: 'transient', reason, retryInMs: after.retryInMs, pauseMs: after.ms, isUntilUp: true };
-        case 'give up':
-          return { kind: 'reject', outcome: 'transient', error: gaveUp(options, reason, { why: after.why }) };
+        case 'wait': {
+          const { ms, retryInMs: nextInMs, probedMs } = after;
+          if (probedMs > 0) progress.deadline.probed(probedMs);
+          if (probedMs > 0 && progress.deadline.isOver()) return { kind: 'reject', outcome: 'transient', error: gaveUp(options, reason) };
+          return { kind: 'retry', outcome: 'transient', reason, retryInMs: nextInMs, pauseMs: ms, isUntilUp: true };
+        }
         case 'back off': {
           // A request at fault ignores a wait that is longer than its remaining time, because other requests get responses.
           const heeded = after.isAtFault && isLast && !isOver ? undefined : retryInMs;
           const pauseMs = progress.deadline.failed(heeded, heeded === undefined ? isOver : isLast);
-          if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: gaveUp(options, reason, { retryInMs: heeded }) };
+          if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: gaveUp(options, reason, heeded) };
           return { kind: 'retry', outcome: 'transient', reason, retryInMs: pauseMs, pauseMs };
         }
       }
@@ -172,8 +174,8 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
 
 function faultKind({ attempted, about: { status } }: RetryDecisionOptions): Fault['kind'] {
   if (attempted.unsent === true) return 'unreached';
-  if (status === undefined || attempted.brokeOff === true || UNAVAILABLE.has(status) || status >= 520) return 'unavailable';
-  return 'error';
+  if (status === undefined ? attempted.begun !== true : UNAVAILABLE.has(status) || status >= 520) return 'down';
+  return attempted.begun === true ? 'unreadable' : 'unusable';
 }
 
 /**
@@ -197,16 +199,15 @@ function withoutCredential({ retire }: RetryDecisionOptions, error: SourceError)
   return { kind: 'retry', outcome: 'unauthorized', reason: `${error.message} It is no longer used.`, retryInMs: 0, pauseMs: 0 };
 }
 
-function gaveUp(
-  { about, progress: { deadline } }: RetryDecisionOptions,
-  reason: string,
-  { retryInMs = 0, why }: { readonly retryInMs?: number | undefined; readonly why?: string },
-): SourceError {
-  const { failures, elapsedMs } = deadline;
-  const over = why === undefined ? ` after ${failures} ${failures === 1 ? 'attempt' : `attempts over ${seconds(elapsedMs)}`}` : '';
-  const left = Math.max(0, deadline.leftMs);
+function gaveUp(options: RetryDecisionOptions, reason: string, retryInMs = 0): SourceError {
+  const { about, progress } = options;
+  const { failures, elapsedMs, leftMs } = progress.deadline;
+  const attempts = failures === 1 ? '1 attempt' : `${failures} attempts over ${seconds(elapsedMs)}`;
+  const left = Math.max(0, leftMs);
   const wait = retryInMs > left ? ` The service asks for a wait of ${seconds(retryInMs)}, but only ${seconds(left)} are left.` : '';
-  const message = `${about.subject}: gave up${over}: ${reason}.${why === undefined ? '' : ` ${why}`}${wait} Retry ${wait === '' ? 'later' : 'after that'}, or allow more time (retryForMs).`;
+  const hasResponse = ['unusable', 'unreadable'].includes(faultKind(options));
+  const same = hasResponse && wait === '' ? ' If the service keeps responding so, report it to the service.' : '';
+  const message = `${about.subject}: gave up after ${attempts}: ${reason}.${wait} Retry ${wait === '' ? 'later' : 'after that'}, or allow more time (retryForMs).${same}`;
   return new SourceError({ ...about, code: 'HEADGATE_GAVE_UP', retryable: true, message });
 }
 

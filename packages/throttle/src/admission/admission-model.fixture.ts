@@ -6,6 +6,7 @@ import type { Credit, CreditPool } from './credit-pool.ts';
 interface PlainQueued {
   readonly walk?: object | undefined;
   readonly share?: number;
+  readonly rank?: number;
   turn: number;
 }
 
@@ -202,6 +203,10 @@ function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
   };
 }
 
+function isAfter({ rank = 0, turn }: PlainQueued, { rank: other = 0, turn: otherTurn }: PlainQueued): boolean {
+  return rank > other || (rank === other && turn > otherTurn);
+}
+
 /** A fair queue in one sorted array. */
 class PlainFairQueue<Entry extends PlainQueued> implements Iterable<Entry> {
   #entries: Entry[] = [];
@@ -218,7 +223,7 @@ class PlainFairQueue<Entry extends PlainQueued> implements Iterable<Entry> {
     entry.turn = Math.max(this.#now, last) + 1 / share;
     if (walk !== undefined) this.#lastTurns.set(walk, entry.turn);
     let at = this.#entries.length;
-    for (let before = this.#entries[at - 1]; before !== undefined && before.turn > entry.turn; before = this.#entries[at - 1]) at -= 1;
+    for (let before = this.#entries[at - 1]; before !== undefined && isAfter(before, entry); before = this.#entries[at - 1]) at -= 1;
     this.#entries.splice(at, 0, entry);
   }
 

@@ -19,6 +19,7 @@ const step = fc.record({
   weights: fc.constantFrom([], [], [], [1], [2], [3], [1, 2], [2, 1], [4], [0, 1], [1, 0], [0, 2]),
   walk: fc.nat(6),
   share: fc.constantFrom(undefined, undefined, 0.5, 2, 3),
+  rank: fc.constantFrom(undefined, undefined, undefined, 1, 2),
   countedWithinMs: fc.constantFrom(undefined, 50, 400),
   shareSignal: fc.boolean(),
 });
@@ -64,7 +65,10 @@ async function seen(
   const signals: AbortController[] = [];
   const permits: { readonly permit: Permit; isOpen: boolean }[] = [];
   const door = make({ pool, clock });
-  for (const [i, { do: what, which, downstream, items, weights, among, walk, share, countedWithinMs, shareSignal }] of steps.entries()) {
+  for (const [
+    i,
+    { do: what, which, downstream, items, weights, among, walk, share, rank, countedWithinMs, shareSignal },
+  ] of steps.entries()) {
     const credits = downstreams[downstream];
     const held = permits[which % Math.max(1, permits.length)];
     if (what === 'acquire' && credits !== undefined) {
@@ -75,6 +79,7 @@ async function seen(
         among: among?.map((member) => names[member] ?? 'nobody'),
         ...(whose !== undefined && { walk: whose }),
         ...(share !== undefined && { share }),
+        ...(rank !== undefined && { rank }),
         ...(countedWithinMs !== undefined && { countedWithinMs }),
       };
       door.acquire({ credits, items, weights, label: `${i}`, signal: cancel.signal, ...options }).then(

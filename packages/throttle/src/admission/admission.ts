@@ -34,6 +34,8 @@ export interface AcquireOptions<Label = string> {
   readonly walk?: object | undefined;
   /** The walk's share of the turns, a number above 0: a walk with 2 gets twice as many as a walk with 1. Default 1. */
   readonly share?: number;
+  /** Requests of a lower rank come first, whatever their turns. Default 0. */
+  readonly rank?: number;
   /** An abort cancels the wait for the permit. */
   readonly signal?: AbortSignal | undefined;
   /** Called with the credential's name as soon as a permit is granted, before the next request gets one. It must not throw. */

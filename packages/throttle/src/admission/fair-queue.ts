@@ -6,6 +6,8 @@ export interface Queued {
   readonly walk?: object | undefined;
   /** The walk's share of the turns: a walk with 2 gets twice as many as a walk with 1. Default 1. */
   readonly share?: number;
+  /** Elements of a lower rank come first, whatever their turns. Default 0. */
+  readonly rank?: number;
   /** The element's turn, in rounds since the beginning; set by the queue. */
   turn: number;
   /** Number of elements that came before this one; set by the queue. */
@@ -13,7 +15,7 @@ export interface Queued {
 }
 
 export function byTurn(one: Queued, other: Queued): number {
-  return one.turn - other.turn || one.arrival - other.arrival;
+  return (one.rank ?? 0) - (other.rank ?? 0) || one.turn - other.turn || one.arrival - other.arrival;
 }
 
 /**

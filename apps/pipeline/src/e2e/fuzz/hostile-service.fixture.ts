@@ -20,6 +20,8 @@ export interface HostileServiceOptions {
   readonly content: Content;
   /** Answers to the first requests, in order. For later requests, the answer is `good`. */
   readonly answers: readonly HostileAnswer[];
+  /** Returns the answer to each request for this address and body; undefined for the one in `answers`. */
+  readonly answerTo?: (url: URL, body: string) => HostileAnswer | undefined;
   readonly limit: number;
   readonly windowMs: number;
   /** Requests per window that another client makes with the same credential. Undefined: there is no other client. */
@@ -92,7 +94,7 @@ export async function hostileService(options: HostileServiceOptions): Promise<Ho
     if (!refused) window.own += 1;
     const url = new URL(request.url ?? '/', 'http://localhost');
     requests.push({ credential: name, at: clock.epochMs(), url: url.href, refused });
-    const how = answers[requests.length - 1] ?? { kind: 'good' as const };
+    const how = options.answerTo?.(url, asked) ?? answers[requests.length - 1] ?? { kind: 'good' as const };
     service.onRequest(requests.length);
     open.add(response);
     const { socket } = response;
