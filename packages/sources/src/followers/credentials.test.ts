@@ -1,5 +1,6 @@
 import { bearer } from '@headgate/auth';
 import { type FollowersCredential, type FollowersSandbox, type FollowersSandboxOptions, startFollowers } from '@headgate/sandbox';
+import fc from 'fast-check';
 import { lastValueFrom, toArray } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import type { SourceError } from '../source-error.ts';
@@ -125,3 +126,43 @@ test.each(['problem', 'text', 'empty'] as const)(
     expect(server.requests).toHaveLength(2);
   },
 );
+
+test('a user is crawled if any token may read the list, whatever the service says to the others', async () => {
+  const refusal = fc.constantFrom(undefined, undefined, 32, 64, 89, 99, 220, 261, 326, 416, 453);
+  const user = fc.oneof(
+    fc.constant<'public' | 'missing'>('public'),
+    fc.constant<'public' | 'missing'>('missing'),
+    fc.subarray(NAMES).map((friends) => ({ friends })),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.tuple(refusal, refusal, refusal), fc.array(user, { minLength: 1, maxLength: 8 }), async (refusals, users) => {
+      const good = NAMES.filter((_, i) => refusals[i] === undefined);
+      await using server = await serve({
+        users: Object.fromEntries(
+          users.flatMap((one, i) => {
+            if (one === 'missing') return [];
+            return [[`user${i}`, { followers: 3, protected: one === 'public' ? false : one.friends }]];
+          }),
+        ),
+        credentials: credentials().map((one, i) => ({ ...one, ...(refusals[i] !== undefined && { refusedWith: refusals[i] }) })),
+      });
+      await using api = open(server);
+      const results = await crawled(
+        api,
+        users.map((_, i) => `user${i}`),
+      );
+      const wanted = users.map((one) => {
+        if (good.length === 0) return 'the source ended';
+        if (one === 'missing') return 'HEADGATE_USER_NOT_FOUND';
+        return one === 'public' || one.friends.some((name) => good.includes(name)) ? 'crawled' : 'HEADGATE_USER_PROTECTED';
+      });
+      const got = results.map((one) => (typeof one === 'number' ? 'crawled' : one.endsSource ? 'the source ended' : one.code));
+      expect(got).toEqual(wanted);
+      const left = new Set(api.gauges().budgets.map(({ credential }) => credential));
+      expect(good.every((name) => left.has(name))).toBe(true);
+      // Each token sees a user once, and a refused one stops soon: at most the requests that were in flight with it were in vain.
+      expect(server.requests.length).toBeLessThanOrEqual(users.length * (NAMES.length + 1) * 2);
+    }),
+    { numRuns: 40 },
+  );
+});
