@@ -9,6 +9,10 @@ import { shuffled } from '../seeded-random.ts';
 export interface Catalogue {
   readonly isUnknown: (isbnOrAuthor: string) => boolean;
   readonly maxBatch: number;
+  /** Body of a 404 for something unknown. */
+  readonly unknown404Body: string;
+  /** True if a batch of unknown ISBNs only gets a 404. */
+  readonly isUnknownBatch404: boolean;
   readonly seed: number;
   /** Returns random numbers, which decide the order of a batch's records. */
   readonly random: () => number;
@@ -16,7 +20,8 @@ export interface Catalogue {
 
 /** Creates the response to a request that no limit has refused. */
 export function catalogueAnswer(catalogue: Catalogue, request: BooksRequest): Answer {
-  const { isUnknown, maxBatch, seed, random } = catalogue;
+  const { isUnknown, maxBatch, unknown404Body, isUnknownBatch404, seed, random } = catalogue;
+  const notFound = (): Answer => jsonAnswer(404, unknown404Body);
   const recordOf = (asked: string): CatalogueRecord | undefined => {
     const isbn13 = toIsbn13(asked);
     return isbn13 === undefined || isUnknown(isbn13) ? undefined : bookRecord({ isbn13, seed });
@@ -45,7 +50,9 @@ export function catalogueAnswer(catalogue: Catalogue, request: BooksRequest): An
       answer =
         isbns.length > maxBatch
           ? booksMessage(400, `${isbns.length} ISBNs in one request; the maximum is ${maxBatch}`)
-          : batchAnswer(isbns.length, shuffled(known, random));
+          : known.length === 0 && isUnknownBatch404
+            ? notFound()
+            : batchAnswer(isbns.length, shuffled(known, random));
       break;
     }
   }
@@ -64,8 +71,4 @@ function batchAnswer(requested: number, data: readonly CatalogueRecord[]): Answe
 
 export function booksMessage(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Answer {
   return jsonAnswer(status, JSON.stringify({ message: text }), headers);
-}
-
-function notFound(): Answer {
-  return jsonAnswer(404, '{"errorMessage":"Not Found"}');
 }

@@ -145,15 +145,28 @@ test.each([
   expect(got).toEqual(answers);
 });
 
-test('a 404 over the limit says what the test configured', async () => {
-  await start({ limitAnswer: '404', limit404Message: 'Request limit reached', now: () => 0 });
-  await ask('/author/A');
-  expect((await ask('/author/A')).text).toBe('{"errorMessage":"Request limit reached"}');
+test('a 404 over a limit says what the test configured, by default the same as for something unknown', async () => {
+  const textOf = async (path: string): Promise<string> =>
+    await (await fetch(`${running?.url ?? ''}${path}`, { headers: { authorization: 'secret-key' } })).text();
+  await start({ limitAnswer: '404', limit404Body: '', unknown: ['A'], now: () => 0 });
+  expect([await textOf('/author/A'), await textOf('/author/A')]).toEqual(['{"errorMessage":"Not Found"}', '']);
+  await running?.close();
+  await start({ limitAnswer: '404', unknown404Body: 'nothing', unknown: ['A'], now: () => 0 });
+  expect([await textOf('/author/A'), await textOf('/author/A')]).toEqual(['nothing', 'nothing']);
+});
+
+test('a batch of unknown ISBNs gets no records, or a 404 if the test says so', async () => {
+  await start({ window: roomy, unknown: [sampleIsbn(1)] });
+  expect(await batch(`isbns=${sampleIsbn(1)}`)).toMatchObject({ status: 200, body: { total: 0 } });
+  await running?.close();
+  await start({ window: roomy, unknown: [sampleIsbn(1)], unknownBatch: 404 });
+  expect((await batch(`isbns=${sampleIsbn(1)}`)).status).toBe(404);
+  expect((await batch(`isbns=${sampleIsbn(1)},${sampleIsbn(2)}`)).status).toBe(200);
 });
 
 test('a daily quota counts ISBNs and resets at its hour', async () => {
   let nowMs = Date.parse('2030-01-01T05:00:00Z');
-  await start({ window: roomy, now: () => nowMs, dailyQuota: { isbns: 3, resetsAt: '06:30' } });
+  await start({ window: roomy, limitAnswer: '429', now: () => nowMs, dailyQuota: { isbns: 3, resetsAt: '06:30' } });
   const isbns = (count: number): string => `isbns=${Array.from({ length: count }, (_, index) => sampleIsbn(index)).join(',')}`;
   expect((await batch(isbns(2))).status).toBe(200);
   expect(await batch(isbns(2))).toMatchObject({ status: 429, body: { message: 'Daily quota exceeded, please try again later' } });

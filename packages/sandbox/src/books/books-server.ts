@@ -19,10 +19,14 @@ export interface BooksSandboxOptions {
   readonly keys?: readonly BooksKey[];
   /** The window of each key; default `{ kind: 'rolling', windowMs: 1000 }` and the plan's limit: 1, 3 or 5. */
   readonly window?: Partial<WindowOptions>;
-  /** The response to a request over the window's limit. `both`: 429 and 404 alternate. Default `both`. */
+  /** The response to a request over the window's limit or the daily quota. `both`: 429 and 404 alternate. Default `both`. */
   readonly limitAnswer?: '404' | '429' | 'both';
-  /** Message of a 404 over the window's limit. Default `Not Found`, the same as for an unknown ISBN. */
-  readonly limit404Message?: string;
+  /** Body of a 404 for an unknown ISBN or author, which can be empty or any text. Default `{"errorMessage":"Not Found"}`. */
+  readonly unknown404Body?: string;
+  /** Body of a 404 over a limit. Default: `unknown404Body`, so that nothing distinguishes the two. */
+  readonly limit404Body?: string;
+  /** Status of the response to a batch of unknown ISBNs only. Default 200, with no records. */
+  readonly unknownBatch?: 200 | 404;
   /** ISBNs that each key may request per day; an author counts as one. Default: no limit. */
   readonly dailyQuota?: DailyQuotaOptions;
   /**
@@ -64,6 +68,7 @@ export interface BooksSandbox extends AsyncDisposable {
 /** Starts an emulator of the book catalog on 127.0.0.1, with one address for each plan. Throws `SandboxOptionError` for invalid options. */
 export async function startBooks(options: BooksSandboxOptions = {}): Promise<BooksSandbox> {
   const { port = 0, keys, window = {}, dailyQuota, unknown = [], faults = [], latencyMs = 0, replay, seed = 1, now = Date.now } = options;
+  const { unknown404Body = '{"errorMessage":"Not Found"}' } = options;
   const random = seededRandom(seed);
   const loopback = await startLoopback({
     ports: port === 0 ? [0, 0, 0] : [port, port + 1, port + 2],
@@ -72,7 +77,9 @@ export async function startBooks(options: BooksSandboxOptions = {}): Promise<Boo
       window,
       dailyQuota,
       limitAnswer: options.limitAnswer ?? 'both',
-      limit404Message: options.limit404Message ?? 'Not Found',
+      unknown404Body,
+      limit404Body: options.limit404Body ?? unknown404Body,
+      isUnknownBatch404: options.unknownBatch === 404,
       isUnknown: typeof unknown === 'function' ? unknown : (name) => unknown.includes(name),
       maxBatch: options.maxBatch ?? 1000,
       replayed: replay === undefined ? undefined : createBooksReplay(replay),

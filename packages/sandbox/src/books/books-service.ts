@@ -31,7 +31,7 @@ export interface BooksServiceOptions extends Catalogue {
   readonly window: Partial<WindowOptions>;
   readonly dailyQuota: DailyQuotaOptions | undefined;
   readonly limitAnswer: '404' | '429' | 'both';
-  readonly limit404Message: string;
+  readonly limit404Body: string;
   readonly replayed: ((query: RecordedBooksQuery) => Answer) | undefined;
 }
 
@@ -42,7 +42,7 @@ const plans: readonly BooksPlan[] = ['default', 'premium', 'pro'];
  * request.
  */
 export function createBooksService(options: BooksServiceOptions): (exchange: Exchange) => Served {
-  const { keys, window, dailyQuota, limitAnswer, limit404Message, maxBatch } = options;
+  const { keys, window, dailyQuota, limitAnswer, limit404Body, maxBatch } = options;
   const names = keys?.map(({ name }) => name) ?? [];
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new SandboxOptionError(`Two keys are named "${twice}"; give each its own name.`);
@@ -61,10 +61,10 @@ export function createBooksService(options: BooksServiceOptions): (exchange: Exc
     keysSeen.set(digest, name);
     return { name, plan };
   };
-  const limitReached = (): Answer => {
+  const limitReached = (message: string): Answer => {
     refusals += 1;
     const is404 = limitAnswer === '404' || (limitAnswer === 'both' && refusals % 2 === 0);
-    return is404 ? jsonAnswer(404, JSON.stringify({ errorMessage: limit404Message })) : booksMessage(429, 'Limit Exceeded');
+    return is404 ? jsonAnswer(404, limit404Body) : booksMessage(429, message);
   };
 
   return (exchange) => {
@@ -93,9 +93,9 @@ export function createBooksService(options: BooksServiceOptions): (exchange: Exc
       quota: dailyQuota === undefined ? undefined : createDailyQuota(dailyQuota),
     };
     budgets.set(`${plan} ${key.name}`, budget);
-    if (!budget.window.take(nowMs).allowed) return { answer: limitReached(), refused: true, seen };
+    if (!budget.window.take(nowMs).allowed) return { answer: limitReached('Limit Exceeded'), refused: true, seen };
     if (budget.quota?.take(asked.isbns?.length ?? 1, nowMs) === false) {
-      return { answer: booksMessage(429, 'Daily quota exceeded, please try again later'), refused: true, seen };
+      return { answer: limitReached('Daily quota exceeded, please try again later'), refused: true, seen };
     }
     if (fault?.name === '429') {
       const retryAfter = fault.retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(fault.retryAfterMs / 1000)) };
