@@ -100,7 +100,7 @@ export function checkShare(service: string, share: number): void {
 }
 
 /** Wraps `onAttempt`, whose error must not lose a response that has cost a request. The first error becomes a process warning. */
-function observer(service: string, onAttempt: (event: AttemptEvent) => void = () => undefined): CheckedOptions['onAttempt'] {
+export function observer(service: string, onAttempt: (event: AttemptEvent) => void = () => undefined): CheckedOptions['onAttempt'] {
   let warned = false;
   return (event) => {
     try {

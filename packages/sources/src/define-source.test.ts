@@ -344,29 +344,37 @@ describe('a clock that the service refuses', () => {
   };
 });
 
-describe('doubt', () => {
-  test('is settled by one more request after a quiet window', async () => {
-    const scene = await play([said('ambiguous'), said('ambiguous')]);
-    const requested = scene.query().catch((error: unknown) => error);
-    await expect.poll(() => scene.events.length).toBe(1);
-    await scene.clock.advance(MINUTE_MS);
-    expect(scene.server.requests).toHaveLength(1);
-    expect(await scene.drive(requested, 10)).toMatchObject({ code: 'HEADGATE_TOY' });
-    expect(scene.server.requests).toHaveLength(2);
-    expect(scene.events.map((event) => event.outcome)).toEqual(['transient', 'gone']);
+test('the classifier knows whether the credential was refused lately', async () => {
+  const scene = await play([said('rate-limited', { retryInMs: 59_000 }), ok, ok]);
+  await scene.drive(scene.query(), 1_000);
+  await scene.clock.advance(MINUTE_MS);
+  await scene.drive(scene.query(), 1_000);
+  expect(scene.contexts.map(({ recentlyRefused }) => recentlyRefused)).toEqual([false, true, false]);
+});
+
+describe('an ambiguous response', () => {
+  test('ends its request, and the attempt is reported with the same error', async () => {
+    const scene = await play([said('ambiguous')]);
+    const error = await scene.query().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'HEADGATE_TOY' });
+    expect(scene.events).toMatchObject([{ outcome: 'ambiguous', status: 200 }]);
+    expect(scene.events[0]?.error).toBe(error);
   });
 
-  test('was not right', async () => {
-    const scene = await play([said('ambiguous'), ok]);
-    expect(await scene.drive(scene.query(), 1_000)).toMatchObject({ value: 'good' });
+  test("doesn't end a series of refusals, because it may be one", async () => {
+    const scene = await play([said('rate-limited'), said('ambiguous'), said('rate-limited')]);
+    await expect(scene.drive(scene.query(), 1_000)).rejects.toMatchObject({ code: 'HEADGATE_TOY' });
+    await scene.drive(scene.query(), 1_000);
+    expect(scene.events.map(({ retryInMs }) => retryInMs)).toEqual([MINUTE_MS, undefined, 2 * MINUTE_MS, undefined]);
   });
 
-  test('the classifier knows whether the credential was refused lately', async () => {
-    const scene = await play([said('rate-limited', { retryInMs: 59_000 }), ok, ok]);
-    await scene.drive(scene.query(), 1_000);
-    await scene.clock.advance(MINUTE_MS);
-    await scene.drive(scene.query(), 1_000);
-    expect(scene.contexts.map(({ recentlyRefused }) => recentlyRefused)).toEqual([false, true, false]);
+  test.each([
+    [{}, 'HEADGATE_FAILURES_IN_A_ROW'],
+    [{ isAskedAgain: true }, 'HEADGATE_TOY'],
+  ])('%j: the third one in a row, before any success, ends the source or not: %s', async (more, code) => {
+    const scene = await play([], { otherwise: said('ambiguous', more), stopAfterFailures: 2 });
+    for (let i = 0; i < 2; i += 1) await scene.query().catch(() => undefined);
+    await expect(scene.query()).rejects.toMatchObject({ code });
   });
 });
 
@@ -568,7 +576,6 @@ describe('aborting', () => {
       [[hang], 0],
       [[said('rate-limited')], 1],
       [[said('transient')], 1],
-      [[said('ambiguous')], 1],
     ] as const) {
       const scene = await play(script, { random: () => 0.999 });
       const abort = new AbortController();

@@ -1,10 +1,10 @@
 /** The codes of the sources themselves; the README explains each. A definition can add its own codes. */
 export type SourceErrorCode =
+  | 'HEADGATE_AMBIGUOUS'
   | 'HEADGATE_AUTHENTICATION_BAD'
   | 'HEADGATE_AUTHENTICATION_FAILED'
   | 'HEADGATE_AUTHOR_NOT_FOUND'
   | 'HEADGATE_BAD_REQUEST'
-  | 'HEADGATE_BATCH_NOT_FOUND'
   | 'HEADGATE_BATCH_REFUSED'
   | 'HEADGATE_BOOK_NOT_FOUND'
   | 'HEADGATE_CLASSIFY'

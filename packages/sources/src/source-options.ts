@@ -1,4 +1,5 @@
 import type { RequestAllowance } from './request-allowance.ts';
+import type { SourceError } from './source-error.ts';
 import type { Signer } from '@headgate/auth';
 import type { Clock, Journal } from '@headgate/throttle';
 import type { Dispatcher } from 'undici';
@@ -129,12 +130,17 @@ export interface AttemptEvent {
   readonly credential: string;
   /** The query's user, ISBN or page, as the definition's `subject` names it. */
   readonly subject: string;
-  /** Result of the attempt. `transient`: an error that may be temporary, or a followed redirect. `gone`: not found. */
-  readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
+  /**
+   * Result of the attempt. `transient`: an error that may be temporary, or a followed redirect. `gone`: not found. `ambiguous`: not found or
+   * rate-limited, which the response doesn't tell.
+   */
+  readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'ambiguous' | 'fatal';
   /** The status of the response, if one came. */
   readonly status?: number;
   /** Description of the outcome; absent for `ok`. */
   readonly reason?: string;
+  /** The error with which an `ambiguous` attempt ended its request; absent for other outcomes. */
+  readonly error?: SourceError;
   /** Expected time until the next attempt, in ms; absent if the request isn't retried. */
   readonly retryInMs?: number;
   /** Time from the permit to the result, in ms: signing, connecting, sending and reading the response. */

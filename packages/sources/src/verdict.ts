@@ -51,11 +51,13 @@ export type Verdict<Value> =
     }
   | {
       /**
-       * Either `error` or a rate limit: retried once after a window without requests. If the response is ambiguous again, the request ends
-       * with `error`.
+       * Either not found or a rate limit: the response doesn't tell which. The request ends with `error` and isn't retried. Only a request
+       * that the service must answer otherwise can tell the two apart.
        */
       readonly kind: 'ambiguous';
       readonly error: SourceError;
+      /** True if the caller asks again, so that the response doesn't count for `stopAfterFailures`. Default false. */
+      readonly isAskedAgain?: boolean;
     }
   | {
       /** The requested resource doesn't exist or is hidden from us. */

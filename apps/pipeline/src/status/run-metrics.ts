@@ -25,6 +25,7 @@ const OUTCOMES = Object.keys({
   transient: true,
   unauthorized: true,
   gone: true,
+  ambiguous: true,
   fatal: true,
 } satisfies Record<AttemptEvent['outcome'], true>);
 const DOINGS = Object.keys({ requesting: true, retrying: true, waiting: true, writing: true, behind: true } satisfies Record<

@@ -112,3 +112,25 @@ it('the summary of a stopped run names the service that it waited for, for how l
   ]);
   server.close();
 });
+
+it('the summary counts a 404 that was the limit as rate-limited, and no known book or author is a dead letter', async () => {
+  await using here = await place();
+  // The plan permits more requests than this address, as if another program used the key, too.
+  await using shop = await startBooks({ limitAnswer: '404', now: () => here.clock.epochMs() });
+  const authors = ['Ada Brook', 'Edith Grey', 'Bruno Hollis'];
+  const run = await here.run([books({ baseUrl: shop.urls.default, plan: 'pro', key: 'a-key', isbns: ['9780140449136'], authors })]);
+  const completed = () => run.view().pipelines['books']?.walks.completed;
+  await expect.poll(() => here.clock.advance(100).then(completed), { timeout: 60_000, interval: 5 }).toBe(3);
+  expect((await run.finish()).outcome).toBe('done');
+  expect(run.view().deadLetters.total).toBe(0);
+  expect(run.summary()).toMatch(/^\d+ requests: \d+ answered, \d+ failed \(\d+ times 404\)\. \d+ requests were rate-limited\.$/mu);
+});
+
+it('the summary says that a 404 which stayed unsettled may have been the limit', async () => {
+  await using here = await place();
+  await using shop = await startBooks({ ...FREELY, unknown: () => true, unknownBatch: 404 });
+  const run = await here.run([books({ baseUrl: shop.urls.default, key: 'a-key', isbns: ['9780140449136'], authors: [], retryFor: '0s' })]);
+  await run.finish();
+  expect(run.view().deadLetters.last).toMatchObject([{ error: { code: 'HEADGATE_AMBIGUOUS' } }]);
+  expect(run.summary()).toContain('1 request: 1 returned an error. 1 request may have been rate-limited.');
+});

@@ -162,7 +162,10 @@ function requestLine({ pipelines }: RunView): string[] {
     rest > 0 ? `${groupedNumber(rest)} returned an error` : '',
   ].filter((part) => part !== '');
   const refused = attempts['rate-limited'] ?? 0;
-  const rate = refused === 0 ? 'None was rate-limited' : `${countWords(refused, 'request')} ${refused === 1 ? 'was' : 'were'} rate-limited`;
+  const { ambiguous = 0 } = attempts;
+  const perhaps = ambiguous === 0 ? '' : `, ${groupedNumber(ambiguous)} more may have been`;
+  const none = ambiguous === 0 ? 'None was rate-limited' : `${countWords(ambiguous, 'request')} may have been rate-limited`;
+  const rate = refused === 0 ? none : `${countWords(refused, 'request')} ${refused === 1 ? 'was' : 'were'} rate-limited${perhaps}`;
   return [`${countWords(total, 'request')}: ${parts.join(', ')}. ${rate}.`];
 }
 

@@ -8,7 +8,7 @@ export type RunEvent =
       readonly type: 'attempt';
       readonly pipeline: string;
       readonly credential: string;
-      readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
+      readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'ambiguous' | 'fatal';
       /** The repository, user or product that the HTTP request was about, as its source names it. */
       readonly subject: string;
       /** Description of the outcome. Absent if the outcome is `ok`. */

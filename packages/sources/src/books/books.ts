@@ -1,5 +1,6 @@
 import { creditPool, type Delivery, type PageStream } from '@headgate/throttle';
 import type { BudgetSlots } from '../budget-slots.ts';
+import { observer } from '../checked-options.ts';
 import { defineSource, pagingCalls } from '../define-source.ts';
 import type { QueryOptions, SourceGauges } from '../source.ts';
 import {
@@ -11,8 +12,12 @@ import {
   authorPaging,
 } from './author-pages.ts';
 import { mapPages, walkPages } from '../walk-pages.ts';
+import { AmbiguousError, authorNotFound } from './books-errors.ts';
 import { classifyBooks } from './classify.ts';
+import { Doubt } from './doubt.ts';
+import { HeldAttempts } from './held-attempts.ts';
 import type { IsbnInput } from './isbn-input.ts';
+import { IsbnLookup } from './isbn-lookup.ts';
 import { lookup } from './lookup.ts';
 import { type BooksOptions, checkedBooksOptions, invalidOption } from './options.ts';
 import { prefetch } from './prefetch.ts';
@@ -22,12 +27,14 @@ import {
   batchEntry,
   isbnsToSend,
   subjectOf,
+  validIsbns,
   type AuthorOptions,
   authorQuery,
   DEFAULT_PAGE_SIZE,
   toRequest,
 } from './query.ts';
 import { type AuthorAnswer, type BookAnswer, type BooksValue, type FoundBook, itemsOf } from './results.ts';
+import { Trials } from './trials.ts';
 import { waitForCredit } from './wait-for-credit.ts';
 
 /** A book catalog: books by ISBN, singly or in batches, and authors by name. */
@@ -104,6 +111,9 @@ export interface BooksGauges extends SourceGauges {
 /** Creates a client of the books service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options. */
 export function books(options: BooksOptions): Books {
   const { plan, maxBatch, batchWaitMs, quotaReset, limit, hasQuota, clock, source: sourceOptions } = checkedBooksOptions(options);
+  const names = sourceOptions.credentials.map(({ name }) => name);
+  const report = observer('books', options.onAttempt);
+  const held = new HeldAttempts(report);
   const source = defineSource<BooksQuery, BooksValue>({
     service: 'books',
     toRequest,
@@ -113,21 +123,30 @@ export function books(options: BooksOptions): Books {
     itemsOf,
     // With a quota, a query also costs one unit per ISBN, or one for an author's page.
     ...(hasQuota && { weights: (query: BooksQuery) => ({ isbns: query.kind === 'batch' ? isbnsToSend(query).length : 1 }) }),
-  })(sourceOptions);
+    // Without a choice, each query keeps the credentials that are left.
+    ...(names.length > 1 && { credentialsOf: (query: BooksQuery) => ('only' in query && query.only !== undefined ? [query.only] : names) }),
+  })({
+    ...sourceOptions,
+    onAttempt(event) {
+      trials.saw(event);
+      held.add(event);
+    },
+  });
+  const doubt = new Doubt({
+    send: (query, reading) => source.query(query, reading),
+    held,
+    maxBatch,
+    windowMs: limit.windowMs,
+    retryForMs: options.retryForMs ?? 600_000,
+    clock,
+    random: options.random ?? Math.random,
+  });
+  const trials: Trials = new Trials(doubt, (credential, signal) => isbnLookup.askControl(credential, signal));
+  const isbnLookup = new IsbnLookup(doubt, trials, batchWaitMs);
   const unlimited = creditPool({ max: Infinity });
   const ahead = prefetch();
   let ignoredRecords = 0;
 
-  const query = async <K extends BooksValue['kind']>(
-    kind: K,
-    one: BooksQuery & { kind: K },
-    options: QueryOptions,
-  ): Promise<Delivery<ValueOf<K>>> => {
-    const { value, credit } = await source.query(one, options);
-    if (isKind(value, kind)) return { value, credit };
-    credit.release();
-    throw new TypeError(`books: requested a ${kind}, but read a ${value.kind}`);
-  };
   const queryBatch = async (entries: readonly BatchEntry[], options: QueryOptions): Promise<Delivery<readonly BookAnswer[]>> => {
     const invalid = entries.flatMap((entry) => (entry.isbn === undefined ? [{ kind: 'invalid' as const, ...entry }] : []));
     if (invalid.length === entries.length) {
@@ -135,23 +154,28 @@ export function books(options: BooksOptions): Books {
       const credit = await waitForCredit({ credits, items: entries.length, signal });
       return { value: invalid, credit };
     }
-    const { value, credit } = await query('batch', { kind: 'batch', entries }, options);
+    const { value, credit } = await isbnLookup.batch(entries, options);
     ignoredRecords += value.ignored;
     return { value: value.answers, credit };
   };
   const queryAuthor = async (name: string, options: QueryOptions & AuthorOptions): Promise<Delivery<AuthorAnswer>> => {
-    const { value, credit } = await query('author', authorQuery(name, options), options);
-    return { value: value.answer, credit };
+    const response = await trials.ask(authorQuery(name, options), options);
+    if (response instanceof AmbiguousError) throw authorNotFound({ name, credential: response.credential });
+    return { value: response.value.answer, credit: response.credit };
   };
   const queryPage: Books['query'] = async (page, options) => await authorPage(queryAuthor, page, options);
+
+  const close = async (): Promise<void> => {
+    const closed = source.close();
+    doubt.stop();
+    await closed;
+  };
 
   return {
     async book(requested, { signal } = {}) {
       const isbn = batchEntry(requested);
       if (isbn.isbn === undefined) throw isbn.error;
-      const { value, credit } = await query('book', { kind: 'book', isbn }, { credits: unlimited, signal });
-      credit.release();
-      return value.answer;
+      return await isbnLookup.book(isbn, signal);
     },
     async author(name, ofAuthor = {}) {
       const { value, credit } = await queryAuthor(name, { ...ofAuthor, credits: unlimited });
@@ -168,23 +192,29 @@ export function books(options: BooksOptions): Books {
       lookup({ isbns, signal, maxBatch, waitMs: batchWaitMs, parallel: limit.requests, ahead, clock, queryBatch }),
     async batch(isbns, options) {
       const entries = isbns.map(batchEntry);
-      const toSend = isbnsToSend({ kind: 'batch', entries }).length;
+      const toSend = validIsbns({ entries }).length;
       if (toSend > maxBatch)
         throw invalidOption(`a batch of ${toSend} ISBNs is larger than maxBatch (${maxBatch}): use lookup, or split it`);
       return queryBatch(entries, options);
     },
     gauges() {
       const gauges = source.gauges();
-      return { ...gauges, ignoredRecords, ...(hasQuota && { leftToday: leftToday(gauges) }) };
+      return {
+        ...gauges,
+        queries: [...gauges.queries, ...doubt.waiting],
+        ignoredRecords,
+        ...(hasQuota && { leftToday: leftToday(gauges) }),
+      };
     },
     slots: () => source.slots(),
-    stop: () => source.stop(),
-    close: () => source.close(),
-    [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
+    stop() {
+      source.stop();
+      doubt.stop();
+    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
-
-type ValueOf<K extends BooksValue['kind']> = Extract<BooksValue, { readonly kind: K }>;
 
 function leftToday({ budgets, queries }: SourceGauges): number {
   const quotas = budgets.filter(({ budget }) => budget === 'isbns');
@@ -195,10 +225,6 @@ function leftToday({ budgets, queries }: SourceGauges): number {
     if ((state === 'queued' || state === 'service-down') && isbns <= left) left -= isbns;
   }
   return left;
-}
-
-function isKind<K extends BooksValue['kind']>(value: BooksValue, kind: K): value is ValueOf<K> {
-  return value.kind === kind;
 }
 
 function itemsRequested(query: BooksQuery): number {

@@ -13,20 +13,19 @@ const KEY = 'key-that-must-not-show';
 interface Given {
   readonly body?: unknown;
   readonly headers?: HttpResponse['headers'];
-  readonly recentlyRefused?: boolean;
   readonly epochMs?: number;
 }
 
 function judged(
   query: BooksQuery,
   status: number,
-  { body = '', headers = {}, recentlyRefused = false, epochMs = Date.UTC(2026, 0, 1, 18) }: Given = {},
+  { body = '', headers = {}, epochMs = Date.UTC(2026, 0, 1, 18) }: Given = {},
 ): Verdict<BooksValue> {
   const classify = classifyBooks({ plan: 'premium', maxBatch: 100, quotaReset: { resetsAt: '00:00', zone: 'UTC' } });
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return classify(
     { status, headers, body: bytes },
-    { query, service: 'books', subject: 'it', credential: 'reader', epochMs, recentlyRefused, redact: (text) => text },
+    { query, service: 'books', subject: 'it', credential: 'reader', epochMs, recentlyRefused: false, redact: (text) => text },
   );
 }
 
@@ -112,32 +111,46 @@ test.each([['errorMessage'], ['error_message'], ['message']])('404 with a limit 
   }
 });
 
-test('404 that says something else is believed, unless we were refused a moment ago', () => {
-  const body = { errorMessage: 'Not Found' };
-  expect(judged(book, 404, { body })).toMatchObject({
-    kind: 'not-found',
-    error: { code: 'HEADGATE_BOOK_NOT_FOUND', subject: '9780306406157', status: 404 },
-  });
-  expect(judged(author, 404, { body })).toMatchObject({
-    kind: 'not-found',
-    error: { code: 'HEADGATE_AUTHOR_NOT_FOUND', subject: 'Ada / Brook? & é' },
-  });
-  expect(judged(book, 404, { body, recentlyRefused: true })).toMatchObject({
-    kind: 'ambiguous',
-    error: { code: 'HEADGATE_BOOK_NOT_FOUND' },
-  });
-});
-
 test.each([
+  ['the words of the documentation', { errorMessage: 'Not Found' }],
+  ['them in another field', { message: 'Not Found' }],
   ['no body', ''],
   ['empty words', { errorMessage: '  ' }],
   ['words of another type', { errorMessage: 404 }],
   ['a name with limit words in it', { errorMessage: 'Author "Too Many Limits" was not found' }],
-])('404 with %s leaves a doubt', (_, body) => {
-  expect(judged(book, 404, { body })).toMatchObject({ kind: 'ambiguous', error: { code: 'HEADGATE_BOOK_NOT_FOUND' } });
+  ['other text', 'Not Found'],
+  ['HTML', '<h1>Not Found</h1>'],
+])('404 with %s is ambiguous, whatever was requested', (_, body) => {
+  for (const [query, subject] of [
+    [book, '9780306406157'],
+    [author, 'Ada / Brook? & é'],
+    [batch, '2 ISBNs from 9780306406157'],
+  ] as const) {
+    expect(judged(query, 404, { body })).toMatchObject({
+      kind: 'ambiguous',
+      isAskedAgain: true,
+      error: { code: 'HEADGATE_AMBIGUOUS', retryable: true, subject, status: 404 },
+    });
+  }
 });
 
-test.each([400, 401, 403, 404, 410, 413])('%s with HTML is the answer of a gateway, and another text counts as its status', (status) => {
+test('404 to a batch with an ISBN that the service has is the limit, and with another one it is not settled', () => {
+  const control = { isbn: '9780140449136', isKnown: true };
+  expect(judged({ ...batch, control }, 404)).toMatchObject({ kind: 'rate-limited' });
+  expect(judged({ ...batch, control: { ...control, isKnown: false } }, 404)).toMatchObject({ kind: 'ambiguous' });
+});
+
+test('the last 404 from a service that has answered nothing else names the three causes', () => {
+  const verdict = judged({ ...batch, isLast: true }, 404);
+  expect(verdict).toMatchObject({ kind: 'ambiguous', error: { code: 'HEADGATE_AMBIGUOUS', retryable: true } });
+  expect(verdict).not.toHaveProperty('isAskedAgain');
+  expect('error' in verdict && verdict.error.message).toBe(
+    '2 ISBNs from 9780306406157: the books service returned 404 to everything so far. It does so at its request limit, for unknown books, ' +
+      'and at a wrong base address. Check baseUrl, or retry after the limit resets.',
+  );
+});
+
+test.each([400, 401, 403, 410, 413])('%s with HTML is the answer of a gateway, and another text counts as its status', (status) => {
   for (const query of [book, author, batch]) {
     const reason = `got HTML instead of JSON (${status})`;
     expect(judged(query, status, { body: '<h1>Not Found</h1>' })).toEqual({ kind: 'transient', reason });
@@ -147,13 +160,6 @@ test.each([400, 401, 403, 404, 410, 413])('%s with HTML is the answer of a gatew
     });
     expect(judged(query, status, { body: 'page not found' }).kind).toBe(judged(query, status, { body: '' }).kind);
   }
-});
-
-test('404 to a batch is never about an ISBN', () => {
-  expect(judged(batch, 404, { body: { message: 'Not Found' } })).toMatchObject({
-    kind: 'ambiguous',
-    error: { code: 'HEADGATE_BATCH_NOT_FOUND' },
-  });
 });
 
 test.each<[string, Given, number | undefined]>([

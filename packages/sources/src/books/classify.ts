@@ -3,11 +3,11 @@ import { retryAfterMs } from '@headgate/throttle';
 import type { HttpResponse } from '../http/response.ts';
 import type { ClassifyContext } from '../source-definition.ts';
 import type { Verdict } from '../verdict.ts';
-import { batchRefused, keyRefused, notFound, unexpectedStatus } from './books-errors.ts';
+import { ambiguous, type AnsweredQuery, batchRefused, keyRefused, nothingButNotFound, unexpectedStatus } from './books-errors.ts';
 import type { QuotaReset, BooksPlan } from './options.ts';
 import type { BooksQuery } from './query.ts';
 import { readAnswer } from './read-answer.ts';
-import { readLimit, readRefusal } from './refusal.ts';
+import { readLimit, readRefusal, type RefusalOptions } from './refusal.ts';
 import type { BooksValue } from './results.ts';
 
 export interface ClassifyBooksOptions {
@@ -22,12 +22,13 @@ export function classifyBooks({
   maxBatch,
   quotaReset,
 }: ClassifyBooksOptions): (answer: HttpResponse, context: ClassifyContext<BooksQuery>) => Verdict<BooksValue> {
-  return (answer, { query, credential, epochMs, recentlyRefused }) => {
+  return (answer, { query, credential, epochMs }) => {
     const { status } = answer;
     const answered = { query, credential, status };
     const refusal = { answer, epochMs, quotaReset };
     if (status === 200) return readAnswer({ answer, answered, refusal });
     if (status === 429) return { kind: 'rate-limited', ...readLimit(refusal) };
+    if (status === 404) return readNotFound(answered, refusal);
     const foreign = status < 300 || status >= 500 ? undefined : foreignBody(answer);
     if (foreign !== undefined || status >= 500 || status === 408 || status === 425 || status < 300) {
       const retryInMs = retryAfterMs({ headers: answer.headers, epochMs });
@@ -35,16 +36,20 @@ export function classifyBooks({
       return { kind: 'transient', reason, retryInMs };
     }
     if (status === 401 || status === 403) return { kind: 'unauthorized', error: keyRefused({ ...answered, plan }) };
-    if (status === 404) {
-      const said = readRefusal(refusal);
-      if (said.about === 'limit') return { kind: 'rate-limited', ...said.limit };
-      // The service leaves unknown books out of a batch's response, so a 404 for a batch isn't about an ISBN.
-      const plain = said.about === 'the request' && !recentlyRefused && query.kind !== 'batch';
-      return { kind: plain ? 'not-found' : 'ambiguous', error: notFound(answered) };
-    }
     if (query.kind === 'batch' && (status === 400 || status === 413 || status === 422)) {
       return { kind: 'fatal', error: batchRefused({ ...answered, maxBatch }) };
     }
     return { kind: 'fatal', error: unexpectedStatus(answered) };
   };
+}
+
+/** Returns the verdict on a 404. The text of the response proves nothing, unless it names a limit. */
+function readNotFound(answered: AnsweredQuery, refusal: RefusalOptions): Verdict<BooksValue> {
+  const { query } = answered;
+  const limit = readRefusal(refusal);
+  if (limit !== undefined) return { kind: 'rate-limited', ...limit };
+  if (query.kind !== 'batch') return { kind: 'ambiguous', error: ambiguous(answered), isAskedAgain: true };
+  if (query.control?.isKnown === true) return { kind: 'rate-limited', ...readLimit(refusal) };
+  if (query.isLast === true) return { kind: 'ambiguous', error: nothingButNotFound(answered) };
+  return { kind: 'ambiguous', error: ambiguous(answered), isAskedAgain: true };
 }

@@ -1,6 +1,6 @@
 import { toIsbn13 } from '@headgate/operators';
 import { SourceError } from '../source-error.ts';
-import type { BatchQuery } from './query.ts';
+import { type BatchQuery, isbnsToSend } from './query.ts';
 import type { BookAnswer } from './results.ts';
 import { type BookRecord, bookRecord } from './schema.ts';
 
@@ -18,12 +18,20 @@ export function isbnsOf(record: BookRecord): readonly string[] {
   });
 }
 
+export interface MatchedRecords {
+  readonly answers: readonly BookAnswer[];
+  /** Number of ignored records: those that weren't requested, that appeared twice, or that were unreadable beyond one per ISBN. */
+  readonly ignored: number;
+  /** Whether the service sent the record of the batch's control; absent without a control. */
+  readonly hasControl?: boolean;
+}
+
 /**
  * Matches the records of a batch to the requested ISBNs, in their order. The service leaves out unknown books, promises no order, and may
  * send books that weren't requested.
  */
-export function matchRecords(query: BatchQuery, data: readonly unknown[]): { answers: readonly BookAnswer[]; ignored: number } {
-  const requested = new Set(query.entries.map(({ isbn }) => isbn));
+export function matchRecords(query: BatchQuery, data: readonly unknown[]): MatchedRecords {
+  const requested = new Set(isbnsToSend(query));
   const found = new Map<string, BookRecord>();
   const unreadable: BookAnswer[] = [];
   let ignored = 0;
@@ -32,7 +40,7 @@ export function matchRecords(query: BatchQuery, data: readonly unknown[]): { ans
     const isbns = record.success ? isbnsOf(record.data) : [];
     if (!record.success || isbns.length === 0) {
       // Limits the memory for unreadable records, in case the service sends only such records.
-      if (unreadable.length === query.entries.length) ignored += 1;
+      if (unreadable.length >= query.entries.length) ignored += 1;
       else unreadable.push({ kind: 'unreadable', requested: undefined, isbn: undefined, record: item, error: unreadableError(query) });
       continue;
     }
@@ -45,7 +53,11 @@ export function matchRecords(query: BatchQuery, data: readonly unknown[]): { ans
     const record = found.get(entry.isbn);
     return record === undefined ? { kind: 'missing', ...entry } : { kind: 'found', ...entry, record };
   });
-  return { answers: [...answers, ...unreadable], ignored };
+  return {
+    answers: [...answers, ...unreadable],
+    ignored,
+    ...(query.control !== undefined && { hasControl: found.has(query.control.isbn) }),
+  };
 }
 
 function unreadableError({ entries }: BatchQuery): SourceError {

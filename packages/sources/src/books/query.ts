@@ -13,6 +13,8 @@ export interface BookQuery {
 
 export interface AuthorQuery {
   readonly kind: 'author';
+  /** Name of the only credential that may send the query. Default: any may. */
+  readonly only?: string;
   readonly name: string;
   readonly page?: number;
   readonly pageSize?: number;
@@ -22,6 +24,21 @@ export interface AuthorQuery {
 export interface BatchQuery {
   readonly kind: 'batch';
   readonly entries: readonly BatchEntry[];
+  /** Name of the only credential that may send the query. Default: any may. */
+  readonly only?: string;
+  /** An ISBN that isn't among the entries, and is sent in addition. It gets no separate response. */
+  readonly control?: ControlIsbn;
+  /** An ISBN of the entries that isn't sent, because the batch has no room for it and its control. */
+  readonly later?: string;
+  /** True if the query isn't sent again after a 404. */
+  readonly isLast?: boolean;
+}
+
+/** An ISBN that shows whether a 404 is about the other ISBNs of its batch. */
+export interface ControlIsbn {
+  readonly isbn: string;
+  /** True if the service has returned a record for it, so that a 404 is the request limit. */
+  readonly isKnown: boolean;
 }
 
 export type BatchEntry = RequestedIsbn | InvalidIsbn;
@@ -54,9 +71,16 @@ export function batchEntry(text: string): BatchEntry {
   return { requested, isbn: undefined, error };
 }
 
-/** Returns the ISBNs that a batch sends: the valid ones, each once. */
-export function isbnsToSend({ entries }: BatchQuery): readonly string[] {
+/** Returns the valid ISBNs of a batch, each once. */
+export function validIsbns({ entries }: Pick<BatchQuery, 'entries'>): readonly string[] {
   return [...new Set(entries.flatMap(({ isbn }) => (isbn === undefined ? [] : [isbn])))];
+}
+
+/** Returns the ISBNs that a batch sends. */
+export function isbnsToSend(query: BatchQuery): readonly string[] {
+  const { control, later } = query;
+  const isbns = validIsbns(query).filter((isbn) => isbn !== later);
+  return control === undefined ? isbns : [...isbns, control.isbn];
 }
 
 export function toRequest(query: BooksQuery): PathRequest {
@@ -75,7 +99,7 @@ export function toRequest(query: BooksQuery): PathRequest {
 export function subjectOf(query: BooksQuery): string {
   if (query.kind === 'book') return query.isbn.isbn;
   if (query.kind === 'author') return query.name;
-  const [first = '', ...others] = isbnsToSend(query);
+  const [first = query.control?.isbn ?? '', ...others] = validIsbns(query);
   return others.length === 0 ? first : `${others.length + 1} ISBNs from ${first}`;
 }
 

@@ -48,7 +48,7 @@ function readRecords(json: unknown, answered: AnsweredQuery): Verdict<BooksValue
 
 function readOther(json: unknown, { answered, refusal }: Pick<ReadAnswerOptions, 'answered' | 'refusal'>): Verdict<BooksValue> {
   const said = readRefusal(refusal);
-  if (said.about === 'limit') return { kind: 'rate-limited', ...said.limit };
+  if (said !== undefined) return { kind: 'rate-limited', ...said };
   const [field, kind] = EXPECTED[answered.query.kind];
   if (!isRecord(json)) return { kind: 'schema-mismatch', where: `expected an object with ${field}, got ${jsonKind(json)}` };
   return { kind: 'schema-mismatch', where: `${field}: expected ${kind}, got ${jsonKind(json[field])}` };

@@ -10,30 +10,21 @@ export interface RefusalOptions {
   readonly quotaReset: QuotaReset;
 }
 
-/**
- * The meaning of an error response. The service returns 404 both for unknown books and when a limit is reached, so only the text
- * distinguishes them.
- */
-export type Refusal =
-  | { readonly about: 'limit'; readonly limit: LimitReached }
-  | { readonly about: 'the request' }
-  | { readonly about: 'nothing readable' };
-
 export interface LimitReached {
   readonly reason: string;
   /** Ms until the next request may start; undefined if the response doesn't say. */
   readonly retryInMs?: number | undefined;
 }
 
-/** Reads the text of an error response. The text is matched but never passed on, because a service may put the key into it. */
-export function readRefusal(options: RefusalOptions): Refusal {
+/**
+ * Returns the limit that the text of an error response names. Undefined if it names none. The text is matched but never passed on, because
+ * a service may put the key into it.
+ */
+export function readRefusal(options: RefusalOptions): LimitReached | undefined {
   const message = messageOf(options.answer);
-  if (message === undefined) return { about: 'nothing readable' };
-  const [isLimit, isNotFound] = [LIMIT.test(message), NOT_FOUND.test(message)];
-  // The text may quote a name with the words of a limit: `"Too Many Books" was not found`. If it matches both patterns or neither, its
-  // meaning is uncertain.
-  if (isLimit === isNotFound) return { about: 'nothing readable' };
-  return isLimit ? { about: 'limit', limit: limitReached(options, message) } : { about: 'the request' };
+  // The text may quote a name with the words of a limit: `"Too Many Books" was not found`.
+  if (message === undefined || !LIMIT.test(message) || NOT_FOUND.test(message)) return undefined;
+  return limitReached(options, message);
 }
 
 /** Reads which limit a 429 is about. */

@@ -1,4 +1,5 @@
 import type { SourceError } from '../source-error.ts';
+import type { MatchedRecords } from './match-records.ts';
 import type { AuthorRecord, BookRecord } from './schema.ts';
 
 /** The response for one requested ISBN, or (`unreadable`) a record of a batch that names no valid ISBN. */
@@ -66,12 +67,7 @@ export interface AuthorAnswer {
 export type BooksValue =
   | { readonly kind: 'book'; readonly answer: FoundBook }
   | { readonly kind: 'author'; readonly answer: AuthorAnswer }
-  | {
-      readonly kind: 'batch';
-      readonly answers: readonly BookAnswer[];
-      /** Number of ignored records: those that weren't requested, that appeared twice, or that were unreadable beyond one per ISBN. */
-      readonly ignored: number;
-    };
+  | ({ readonly kind: 'batch' } & MatchedRecords);
 
 /** Number of items that a value delivers: one per requested ISBN, plus the unreadable records; or an author's books, at least 1. */
 export function itemsOf(value: BooksValue): number {

@@ -16,7 +16,7 @@ const LATENCY_MS = 20;
 const answers = {
   ok: { status: 200, body: '"good"' },
   limited: { status: 429, body: JSON.stringify({ kind: 'rate-limited', retryInMs: 4_000 }), quietMs: 4_000 },
-  ambiguous: { status: 404, body: JSON.stringify({ kind: 'ambiguous' }), quietMs: 1_000 },
+  ambiguous: { status: 404, body: JSON.stringify({ kind: 'ambiguous' }) },
   refused: { status: 401, body: JSON.stringify({ kind: 'unauthorized' }), quietMs: Infinity },
   down: { status: 503, body: JSON.stringify({ kind: 'transient', retryInMs: 3_000 }) },
 } as const;
@@ -30,12 +30,11 @@ test('nothing is sent while its credential or its service is on hold, however lo
       async (script, delays) => {
         const clock = virtualClock();
         const quietUntil = new Map<string, number>();
-        const ambiguous = new Set<string>();
         let connections = 0;
         let sent = 0;
         let probing = 0;
         const dispatcher = {
-          dispatch({ path, headers }: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
+          dispatch({ headers }: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
             const name = JSON.stringify(headers).includes('token-of-a') ? 'a' : 'b';
             clock.schedule(delays[connections++ % delays.length] ?? 0, () => {
               let isAborted = false;
@@ -50,11 +49,7 @@ test('nothing is sent while its credential or its service is on hold, however lo
               const answer = answers[kind === 'refused' && quietUntil.has('refused') ? 'ok' : kind];
               clock.schedule(LATENCY_MS, () => {
                 if (isProbe) probing -= 1;
-                // A second ambiguous response ends its request, and holds nothing.
-                const isLast = answer === answers.ambiguous && ambiguous.has(path);
-                if (answer === answers.ambiguous) ambiguous.add(path);
-                if ('quietMs' in answer && !isLast)
-                  quietUntil.set(name, Math.max(quietUntil.get(name) ?? 0, clock.monotonicMs() + answer.quietMs));
+                if ('quietMs' in answer) quietUntil.set(name, Math.max(quietUntil.get(name) ?? 0, clock.monotonicMs() + answer.quietMs));
                 if (answer === answers.refused) quietUntil.set('refused', Infinity);
                 const controller = { abort: () => undefined } as unknown as Dispatcher.DispatchController;
                 handler.onResponseStart?.(controller, answer.status, {}, '');

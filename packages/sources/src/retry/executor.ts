@@ -79,7 +79,6 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
     checkWeights({ service, subject, weights, names, pool, among });
     const progress: Progress = {
       deadline: backoff({ nowMs: () => breaker.upMs(), random, retryForMs }),
-      wasAmbiguous: false,
       wasMismatch: false,
       refusedBy: new Set(),
       refusal: undefined,
@@ -126,7 +125,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       const { status } = attempted;
       const verdict = progress.wasMismatch ? usable(attempted.verdict) : attempted.verdict;
       const limitMismatch = limitCheck.take();
-      const report = (event: Pick<AttemptEvent, 'outcome' | 'reason' | 'retryInMs'>): void =>
+      const report = (event: Pick<AttemptEvent, 'outcome' | 'reason' | 'error' | 'retryInMs'>): void =>
         options.onAttempt({
           service,
           credential: credential.name,
@@ -163,14 +162,15 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       // The next grant may be far off, so the journal writes now what this response has changed in the budgets.
       if (decision.kind === 'retry' && status !== undefined) credential.journal?.flush();
       const { outcome } = decision;
-      if (decision.kind === 'reject' && status !== undefined) {
-        const end = streak.failed(decision.error, { status, isGone: outcome === 'gone' });
+      const isAskedAgain = verdict.kind === 'ambiguous' && verdict.isAskedAgain === true;
+      if (decision.kind === 'reject' && status !== undefined && !isAskedAgain) {
+        const end = streak.failed(decision.error, { status, isGone: outcome === 'gone' || outcome === 'ambiguous' });
         if (end !== undefined) retire(credentials.values(), end);
       }
       report(
         decision.kind === 'retry'
           ? { outcome, reason: decision.reason, retryInMs: decision.retryInMs }
-          : { outcome, reason: decision.error.message },
+          : { outcome, reason: decision.error.message, ...(outcome === 'ambiguous' && { error: decision.error }) },
       );
       return { ...decision, unsent: attempted.unsent === true };
     };

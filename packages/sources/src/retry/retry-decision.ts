@@ -12,8 +12,6 @@ const SECRET_PAUSE_MS = 5_000;
 /** The state of one query from attempt to attempt. */
 export interface Progress {
   readonly deadline: Backoff;
-  /** True after an ambiguous response. A second ambiguous response ends the query with its error. */
-  wasAmbiguous: boolean;
   /** True after a response that doesn't match the service's format. A second one ends the query. */
   wasMismatch: boolean;
   /** The credentials that got a refusal that may concern only them. */
@@ -146,13 +144,9 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       const done = correction === 'corrected' ? '; corrected' : ": more than a day isn't corrected, so the request is retried";
       return { kind: 'retry', outcome: 'transient', reason: `${credential.name}: the ${clock}${done}`, retryInMs: 0, pauseMs: 0 };
     }
-    case 'ambiguous': {
-      if (progress.wasAmbiguous) return { kind: 'reject', outcome: 'gone', error: verdict.error };
-      progress.wasAmbiguous = true;
-      const retryInMs = credential.backOffOneWindow(options.weights);
-      const reason = `${verdict.error.message} It may be a rate limit, so Headgate retries once after a window without requests.`;
-      return { kind: 'retry', outcome: 'transient', reason, retryInMs, pauseMs: retryInMs };
-    }
+    case 'ambiguous':
+      // The response may be a refusal, so it doesn't end a series of refusals (`credential.accepted`).
+      return { kind: 'reject', outcome: 'ambiguous', error: verdict.error };
     case 'not-found':
     case 'fatal': {
       const { error } = verdict;

@@ -29,8 +29,6 @@ export interface SourceCredential {
   refused(refusal: Refusal): number;
   /** Reports a response that isn't a refusal. */
   accepted(): void;
-  /** Holds, for a whole window, budgets that a request with these weights uses. Returns the length of the hold in ms. */
-  backOffOneWindow(weights: readonly number[]): number;
   /** Number of refusals of the secret. A refusal of a request that was signed before the last refusal says nothing new. */
   readonly secretRefusals: number;
   /** Returns the state of the budgets that only this credential uses. */
@@ -215,10 +213,6 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
       refusals = 0;
       clockRefusalsInARow = 0;
       secretRefusalsInARow = 0;
-    },
-    backOffOneWindow(weights) {
-      const { windowMs, hold } = used(weights);
-      return hold(windowMs * 1.0005 + 5);
     },
     snapshots,
     continueBudgetsOf(removed) {

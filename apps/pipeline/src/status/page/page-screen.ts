@@ -86,7 +86,7 @@ const SERIES = [
   { name: 'good', words: 'answered', outcomes: ['ok', 'gone'] },
   { name: 'wait', words: 'rate-limited', outcomes: ['rate-limited'] },
   { name: 'fault', words: 'failed', outcomes: ['transient'] },
-  { name: 'bad', words: 'returned an error', outcomes: ['unauthorized', 'fatal'] },
+  { name: 'bad', words: 'returned an error', outcomes: ['unauthorized', 'ambiguous', 'fatal'] },
 ] as const;
 
 function charts(view: RunView, times: TimeWords): Chart[] {
