@@ -29,8 +29,8 @@ import {
   sinceRoughness,
 } from './language.ts';
 import type { Path } from './path.ts';
-import { type RestQuery, withFields } from './request.ts';
-import { type Time, formatTime, shifted, timeOf } from './time.ts';
+import { type RestQuery, valuesOf, withFields } from './request.ts';
+import { type Time, shifted, timeOf } from './time.ts';
 
 /** Error codes of sections, in addition to those of every source. */
 export type RestErrorCode = 'HEADGATE_PAGE_REPEATED' | 'HEADGATE_SINCE_CROWDED';
@@ -236,7 +236,7 @@ function disorderOf(stream: Stream, { since: from, newest }: Cursor, records: re
   if (since?.order === undefined || since.order === 'fixed') return undefined;
   const roughMs = sinceRoughness(stream);
   const sign = since.order === 'ascending' ? 1 : -1;
-  const times = records.flatMap((record) => timeOf(scalarOf(since.from.first(record))) ?? []);
+  const times = records.flatMap((record) => timeOf(scalarOf(since.from.first(record)), since.zone) ?? []);
   let last = -Infinity;
   for (const ms of times) {
     if (sign * ms < last - roughMs)
@@ -244,7 +244,8 @@ function disorderOf(stream: Stream, { since: from, newest }: Cursor, records: re
     last = Math.max(last, sign * ms);
   }
   // A later page is requested by its time. A service that ignored it would return the same records for ever.
-  if (newest === undefined || !isByTime(stream) || Math.min(...times) >= (timeOf(from) ?? -Infinity) - roughMs) return undefined;
+  if (newest === undefined || !isByTime(stream) || Math.min(...times) >= (timeOf(from, since.zone) ?? -Infinity) - roughMs)
+    return undefined;
   return `{since}: expected no record before it, got an older one: the service ignores the parameter, reads it in another time zone, or rounds it, as {since:date} does`;
 }
 
@@ -409,7 +410,7 @@ function listedPage(
   const known = new Set(cursor.keys);
   const from = olderThan(stream, cursor);
   const isNew = (record: unknown, i: number): boolean =>
-    i >= start && !known.has(keys[i] ?? '') && (timeOf(scalarOf(stream.since?.from.first(record))) ?? Infinity) >= from;
+    i >= start && !known.has(keys[i] ?? '') && (timeOf(scalarOf(stream.since?.from.first(record)), stream.since?.zone) ?? Infinity) >= from;
   const records = found.filter(isNew);
   const fresh = keys.filter((key, i) => i >= start && !known.has(key));
   const count = found.length - keys.length + fresh.length;
@@ -479,17 +480,20 @@ function nextCursor(
 function stepAfter(stream: Stream, since: Time | undefined, newest: Time | undefined): Time | undefined {
   if (newest === undefined) return undefined;
   // A service can exclude the time that it is given. Such a stream has an overlap, and one second of it is enough here.
-  const step = shifted(newest, -Math.min(1_000, stream.since?.overlap ?? 0));
+  const { overlap = 0, zone } = stream.since ?? {};
+  const step = shifted(newest, -Math.min(1_000, overlap), zone);
   const spelledAs = (time: Time): string =>
-    [...placeholders(stream)].map(([, { name, format }]) => (name === 'since' ? formatTime(time, format) : '')).join(' ');
-  const isLater = since === undefined || ((timeOf(step) ?? 0) > (timeOf(since) ?? 0) && spelledAs(step) !== spelledAs(since));
+    [...placeholders(stream)]
+      .map(([, one]) => (one.name === 'since' ? valuesOf({}, { since: time, until: undefined }, zone)(one) : ''))
+      .join(' ');
+  const isLater = since === undefined || ((timeOf(step, zone) ?? 0) > (timeOf(since, zone) ?? 0) && spelledAs(step) !== spelledAs(since));
   return isLater ? step : undefined;
 }
 
 /** The time (epoch ms) before which records are dropped. Without a parameter with `{since}`, the service returns older records again. */
 function olderThan(stream: Stream, { since }: Cursor): number {
   if (since === undefined || sendsSince(stream)) return -Infinity;
-  return timeOf(since) ?? -Infinity;
+  return timeOf(since, stream.since?.zone) ?? -Infinity;
 }
 
 /** A record's key: the value at its path, or a JSON list of the values at several paths. Undefined if a value is missing. */

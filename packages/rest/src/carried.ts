@@ -47,12 +47,14 @@ export function carriedOn(stream: Stream, page: Page, { before, now, subject, se
   if (since === undefined) return undefined;
   const current: Carried = page.isFirst ? { newest: before?.newest, written: {} } : (now ?? { written: {} });
   const newest = newestOf(since, page, current.newest);
-  const from = secondOf(Math.min(againFromMs(since, newest), isByTime(stream) ? nextFromMs(page) : Infinity) - sinceRoughness(stream));
+  const from = secondOf(
+    Math.min(againFromMs(since, newest), isByTime(stream) ? nextFromMs(since, page) : Infinity) - sinceRoughness(stream),
+  );
   const known = new Set(writtenOf(before));
   const written = new Map(Object.entries(current.written));
   for (const [i, record] of page.records.entries()) {
     const digest = page.digests[i] ?? '';
-    const second = String(secondOf(timeOf(scalarOf(since.from.first(record))) ?? 0));
+    const second = String(secondOf(timeOf(scalarOf(since.from.first(record)), since.zone) ?? 0));
     if (!known.has(digest)) written.set(second, (written.get(second) ?? '') + digest);
   }
   // The digests of `before` are stored once while the listing runs, because each page stores the whole value.
@@ -65,13 +67,13 @@ export function carriedOn(stream: Stream, page: Page, { before, now, subject, se
 }
 
 /** Time from which the next listing returns records again, epoch ms. */
-function againFromMs({ overlap = 0 }: Since, newest: Time | undefined): number {
-  return newest === undefined ? -Infinity : (timeOf(shifted(newest, -overlap)) ?? 0);
+function againFromMs({ overlap = 0, zone }: Since, newest: Time | undefined): number {
+  return newest === undefined ? -Infinity : (timeOf(shifted(newest, -overlap, zone), zone) ?? 0);
 }
 
 /** Time from which the next page of a listing by time returns records again, epoch ms. */
-function nextFromMs({ next }: Page): number {
-  return next === undefined ? Infinity : (timeOf(next.since) ?? -Infinity);
+function nextFromMs({ zone }: Since, { next }: Page): number {
+  return next === undefined ? Infinity : (timeOf(next.since, zone) ?? -Infinity);
 }
 
 function secondOf(ms: number): number {
@@ -97,12 +99,12 @@ interface Dated {
 }
 
 /** The newest time of these records and `before`, as the service wrote it. Times after `upTo`, epoch ms, don't count. */
-export function newestOf({ from }: Since, { records, upTo }: Dated, before: Time | undefined): Time | undefined {
+export function newestOf({ from, zone }: Since, { records, upTo }: Dated, before: Time | undefined): Time | undefined {
   let newest = before;
-  let ms = timeOf(before) ?? -Infinity;
+  let ms = timeOf(before, zone) ?? -Infinity;
   for (const record of records) {
     const time = scalarOf(from.first(record));
-    const its = timeOf(time) ?? -Infinity;
+    const its = timeOf(time, zone) ?? -Infinity;
     if (typeof time === 'boolean' || time === undefined || its <= ms || its > upTo) continue;
     ms = its;
     newest = time;

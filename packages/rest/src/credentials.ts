@@ -11,8 +11,8 @@ import {
 } from '@headgate/sources';
 import type { Clock } from '@headgate/throttle';
 import type { RestOptions } from './language.ts';
-import { kindOf, scalarOf } from './json-value.ts';
-import { timeOf } from './time.ts';
+import { waitAt } from './evidence.ts';
+import { kindOf, numberOf } from './json-value.ts';
 
 export type RestCredential = RestOptions['credentials'][number];
 
@@ -147,18 +147,18 @@ function tokenVerdict({ at, expires, refreshToken }: Token, answer: HttpResponse
   if (body.kind === 'broken') return { kind: 'transient', reason: `the token's address: ${body.reason}` };
   const text = at.first(body.value);
   if (typeof text !== 'string' || text === '') return fatal(`its response has ${kindOf(text)} at ${at.text}. Write token.at.`);
-  const lifetime = expires.first(body.value) ?? Infinity;
-  const lifetimeMs = lifetimeOf(lifetime, epochMs);
+  const lifetime = expires.first(body.value);
+  const lifetimeMs = lifetimeOf(lifetime, answer, epochMs);
   if (lifetimeMs !== undefined) return { kind: 'ok', value: { text, lifetimeMs } };
   return fatal(`its response has ${kindOf(lifetime)} at ${expires.text}, and needs seconds or a date there. Correct token.expires.`);
 }
 
-/** A lifetime in ms, from seconds or from the date at which it ends. Undefined for any other value. */
-function lifetimeOf(given: unknown, epochMs: number): number | undefined {
-  const value = scalarOf(given);
-  if (value === '' || typeof value === 'boolean') return undefined;
-  const seconds = Number(value);
-  if (!Number.isNaN(seconds)) return seconds * 1_000;
-  const end = timeOf(value);
-  return end === undefined ? undefined : end - epochMs;
+/**
+ * A lifetime in ms, from seconds or from the time at which it ends. Infinity without one, or if it has already ended: the token is then used
+ * until it is refused. Undefined for any other value.
+ */
+function lifetimeOf(given: unknown, answer: HttpResponse, epochMs: number): number | undefined {
+  if (given === undefined || given === null || (numberOf(given) ?? 1) <= 0) return Infinity;
+  const lifetimeMs = waitAt(given, answer, epochMs);
+  return lifetimeMs === 0 ? Infinity : lifetimeMs;
 }

@@ -36,8 +36,10 @@ function listedFrom({ items, format, window, size, most, endsAt }: Service) {
     const from = Number(query.get('cursor') ?? 0);
     const since = query.get('since') ?? undefined;
     if (from >= most * size || (endsAt !== undefined && String(since) >= endsAt)) return { status: 410, body: {} };
-    const sinceMs = since === undefined ? -Infinity : (timeOf(since) ?? NaN);
-    const found = items.filter(({ at }) => Date.parse(at) >= sinceMs && Date.parse(at) <= (timeOf(query.get('until')) ?? Infinity));
+    const sinceMs = since === undefined ? -Infinity : (timeOf(since, undefined) ?? NaN);
+    const found = items.filter(
+      ({ at }) => Date.parse(at) >= sinceMs && Date.parse(at) <= (timeOf(query.get('until'), undefined) ?? Infinity),
+    );
     return { body: { items: found.slice(from, from + size), next: from + size < found.length ? from + size : null } };
   };
   return listed(stream, { answer, now: BEGAN_MS });

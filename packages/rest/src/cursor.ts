@@ -1,8 +1,9 @@
-import type { Json } from '@headgate/throttle';
+import { httpDate, type Json } from '@headgate/throttle';
 import type { Carried } from './carried.ts';
 import type { Pages, Since, Stream } from './language.ts';
 import { digestOf } from './json-value.ts';
 import { type Time, isoOf, shifted, timeOf } from './time.ts';
+import type { Zone } from './zone.ts';
 
 /** The place at which a listing continues: JSON, written with the records of the previous page. */
 export type Cursor = {
@@ -46,8 +47,8 @@ export function firstCursor(stream: Stream, carried: Carried | undefined, began:
   const at = firstAt(pages);
   const way = wayOf(stream);
   if (since === undefined) return { at, way };
-  const { overlap = 0, first } = since;
-  const from = carried?.newest === undefined ? first : shifted(carried.newest, -overlap);
+  const { overlap = 0, first, zone } = since;
+  const from = carried?.newest === undefined ? first : shifted(carried.newest, -overlap, zone);
   return { at, way, began, ...windowFrom(since, from, began) };
 }
 
@@ -63,20 +64,20 @@ export function firstAt(pages: Pages | undefined): Cursor['at'] {
 }
 
 /** `{since}` and `{until}` of a listing from `from` to the end of its window, at most to `began`. */
-function windowFrom({ window }: Since, from: Time | undefined, began: number): Pick<Cursor, 'since' | 'until'> {
-  const end = from === undefined || window === undefined ? undefined : endAfter(from, window);
-  return { since: from, until: end === undefined || (timeOf(end) ?? 0) >= began ? untilOf(from, began) : end };
+function windowFrom({ window, zone }: Since, from: Time | undefined, began: number): Pick<Cursor, 'since' | 'until'> {
+  const end = from === undefined || window === undefined ? undefined : endAfter(from, window, zone);
+  return { since: from, until: end === undefined || (timeOf(end, zone) ?? 0) >= began ? untilOf(from, began, zone) : end };
 }
 
 /** The end of a window. It is later than `from` even if `from` is less precise than the window, as a date is. */
-function endAfter(from: Time, window: number): Time {
-  const end = shifted(from, window);
-  return (timeOf(end) ?? Infinity) > (timeOf(from) ?? 0) ? end : endAfter(from, 2 * window);
+function endAfter(from: Time, window: number, zone: Zone | undefined): Time {
+  const end = shifted(from, window, zone);
+  return (timeOf(end, zone) ?? Infinity) > (timeOf(from, zone) ?? 0) ? end : endAfter(from, 2 * window, zone);
 }
 
 /** The time `ms` in the form of `like`; ISO 8601 without `like`. */
-function untilOf(like: Time | undefined, ms: number): Time {
-  return like === undefined ? isoOf(ms) : shifted(like, ms - (timeOf(like) ?? 0));
+function untilOf(like: Time | undefined, ms: number, zone: Zone | undefined): Time {
+  return like === undefined ? isoOf(ms) : shifted(like, ms - (timeOf(like, zone) ?? 0), zone);
 }
 
 /** The cursor of the next window; undefined after the last one. */
@@ -87,7 +88,7 @@ export function nextWindow(
   if (since?.window === undefined || until === undefined || began === undefined) return undefined;
   const times = windowFrom(since, until, began);
   // The last window ends at `began`, rounded down to the precision of the service's times. After it, the end no longer advances.
-  if ((timeOf(times.until) ?? 0) <= (timeOf(until) ?? 0)) return undefined;
+  if ((timeOf(times.until, since.zone) ?? 0) <= (timeOf(until, since.zone) ?? 0)) return undefined;
   return { at: firstAt(pages), way, began, upTo, ...times, newest };
 }
 
@@ -106,9 +107,10 @@ export function againFrom(stream: Pick<Stream, 'pages' | 'since'>, cursor: Curso
 
 /** The time at which a listing that is ordered by time restarts. Undefined without an order, or if no record has a time that counts. */
 export function restartTime(stream: Pick<Stream, 'since'>, { since, newest: edge }: Cursor): Time | undefined {
-  const newest = stream.since?.order === 'ascending' ? edge : undefined;
+  const { order, zone } = stream.since ?? {};
+  const newest = order === 'ascending' ? edge : undefined;
   // A restart must not return to a window that is complete: the next window would begin again without the number of restarts.
-  return newest === undefined || (timeOf(newest) ?? 0) > (timeOf(since) ?? -Infinity) ? newest : since;
+  return newest === undefined || (timeOf(newest, zone) ?? 0) > (timeOf(since, zone) ?? -Infinity) ? newest : since;
 }
 
 /** Ms by which our clock may be ahead of a service's that sends no `Date`. */
@@ -119,6 +121,6 @@ const CLOCK_MARGIN_MS = 60_000;
  * The service's `Date` is at most its time when our clock says `receivedMs`, so the result is never too late.
  */
 export function upToOf(began: number, receivedMs: number, date: string | undefined): number {
-  const serviceMs = date === undefined ? undefined : timeOf(date);
+  const serviceMs = httpDate(date);
   return began + (serviceMs === undefined ? -CLOCK_MARGIN_MS : serviceMs - receivedMs);
 }

@@ -4,6 +4,7 @@ import type { RestOptions } from './language.ts';
 import { numberOf, scalarOf } from './json-value.ts';
 import type { Path } from './path.ts';
 import { timeOf } from './time.ts';
+import { UTC } from './zone.ts';
 
 export type Said = Path | { readonly header: string };
 
@@ -41,6 +42,6 @@ export function waitAt(said: unknown, { headers }: Pick<HttpResponse, 'headers'>
   if (scalar === undefined || typeof scalar === 'boolean') return undefined;
   const wait = waitMs({ text: String(scalar), headers, epochMs });
   if (wait !== undefined) return wait;
-  const at = (numberOf(scalar) ?? Infinity) < 0 ? undefined : timeOf(scalar);
+  const at = (numberOf(scalar) ?? Infinity) < 0 ? undefined : timeOf(scalar, UTC);
   return at === undefined ? undefined : Math.max(0, at - (httpDate(headers['date']) ?? epochMs));
 }

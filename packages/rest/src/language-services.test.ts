@@ -203,7 +203,7 @@ describe('signing in', () => {
       },
       {
         routes: {
-          'POST /login': () => ({ body: { session: `s${(logins += 1)}`, seconds: logins === 1 ? 0 : 3_600 } }),
+          'POST /login': () => ({ body: { session: `s${(logins += 1)}`, seconds: logins === 1 ? 0.001 : 3_600 } }),
           'GET /items': ({ query }) => ({ body: pageOf(items, Number(query.get('page')), 4) }),
         },
         knows: ({ path, headers }) => path === '/login' || /^s[12]$/.test(String(headers['x-session'])),

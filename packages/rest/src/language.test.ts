@@ -37,7 +37,7 @@ describe('valid sections', () => {
       'times',
       {
         query: { q: 'updated > {since:%Y/%m/%d %H:%M}', to: '{until:seconds}' },
-        since: { from: '$.at', first: '2024-01-01', overlap: '5m', window: '30d' },
+        since: { from: '$.at', first: '2024-01-01', overlap: '5m', window: '30d', zone: 'Europe/Berlin' },
       },
     ],
     [
@@ -118,6 +118,22 @@ describe('mistakes, each with its path and fix', () => {
         'streams.items.since: has order: ascending, so each page is requested by its time, but no parameter sends it. Write {since} into a parameter, or list the newest first and write order: descending.',
       ],
     ]),
+    [
+      { query: { from: '{since:%H:%M}' }, since: { from: '$.at' } },
+      'streams.items.since: sends {since:%H:%M}, a time of day without a zone. Write the zone in which the service reads it, such as zone: Europe/Berlin, or that of the user whose credential it is.',
+    ],
+    [
+      { query: { from: '{since}Z' }, since: { from: '$.at', zone: 'Asia/Tokyo' } },
+      'streams.items.since: sends {since} as a time in UTC, but its zone is Asia/Tokyo. Write its format, such as {since:%Y-%m-%dT%H:%M:%S}Z.',
+    ],
+    [
+      { query: { from: '{since}' }, since: { from: '$.at', first: '2024-01-01 10:00:00' } },
+      'streams.items.since: has first: 2024-01-01 10:00:00, which names no zone. Add it, as in 2024-01-01T12:00:00Z, or write zone: Europe/Berlin.',
+    ],
+    [
+      { query: { from: '{since}' }, since: { from: '$.at', zone: 'Mars/Base' } },
+      "streams.items.since.zone: isn't a time zone. Write one such as UTC or Europe/Berlin.",
+    ],
     [
       { query: { from: '{since}', to: '{until}' }, since: { from: '$.at', window: '30d', order: 'descending' } },
       "streams.items.since: can't combine order: descending with window: a record that changes leaves its window, and another one moves up unseen. Write order: ascending.",

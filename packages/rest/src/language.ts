@@ -22,7 +22,8 @@ import {
   template,
   typedTemplate,
 } from './template.ts';
-import { isTimeFormat, roughness, timeOf } from './time.ts';
+import { isTimeFormat, isTimeOfDay, isTimeOfDayFormat, roughness, timeOf } from './time.ts';
+import { UTC, zoneOf } from './zone.ts';
 
 // The schema for a section with `use: rest`. The descriptions of its settings appear in the documentation and in the JSON Schema.
 
@@ -319,12 +320,18 @@ const since = z.strictObject({
   from: path({ singular: true }).describe('Path of the time at which a record changed.'),
   first: z
     .union([exactNumber(), z.string()])
-    .refine((first) => timeOf(first) !== undefined, "isn't a time. Write it like 2024-01-01 or 2024-01-01T12:00:00Z.")
+    .refine((first) => timeOf(first, UTC) !== undefined, "isn't a time. Write it like 2024-01-01 or 2024-01-01T12:00:00Z.")
     .exactOptional()
     .describe('Start time of the first listing. Default: none is sent.'),
   overlap: duration()
     .exactOptional()
     .describe('Overlap with the previous listing, before its newest record. Records that are already written are omitted.'),
+  zone: timeZone()
+    .transform(zoneOf)
+    .exactOptional()
+    .describe(
+      'Time zone of times without one, in records and in formats of `{since}` such as `%H:%M`: an IANA name, such as Europe/Berlin.',
+    ),
   window: duration().exactOptional().describe('Maximum time range of one listing, from `{since}` to `{until}`.'),
   order: z
     .enum(['ascending', 'descending', 'fixed'])
@@ -615,6 +622,23 @@ function orderFlaw(stream: Listing & Omit<StreamInput, 'for'>): string | undefin
   return undefined;
 }
 
+/** The reason why a stream sends or starts with a time that names no zone. Undefined if there is none. */
+function zoneFlaw(stream: Listing & Omit<StreamInput, 'for'>): string | undefined {
+  const { since } = stream;
+  if (since === undefined) return undefined;
+  const { first, zone } = since;
+  if (isTimeOfDay(first) && zone === undefined)
+    return `has first: ${String(first)}, which names no zone. Add it, as in 2024-01-01T12:00:00Z, or write zone: Europe/Berlin.`;
+  for (const [, { name, format, isUtc }] of placeholders(stream)) {
+    if (name !== 'since' && name !== 'until') continue;
+    if (format === undefined && isUtc && zone !== undefined && zone.name !== 'UTC')
+      return `sends {${name}} as a time in UTC, but its zone is ${zone.name}. Write its format, such as {${name}:%Y-%m-%dT%H:%M:%S}Z.`;
+    if (format !== undefined && isTimeOfDayFormat(format) && !isUtc && zone === undefined)
+      return `sends {${name}:${format}}, a time of day without a zone. Write the zone in which the service reads it, such as zone: Europe/Berlin, or that of the user whose credential it is.`;
+  }
+  return undefined;
+}
+
 function fieldHint(name: string, names: ReadonlySet<string>): string {
   const near = nearest(name, [...names]);
   if (near !== undefined) return ` Did you mean {${near}}?`;
@@ -724,6 +748,8 @@ export const restOptions = z
       const { for: of, to = name } = given;
       const moving = orderFlaw(whole[name] ?? given);
       if (moving !== undefined) refuse(['streams', name, 'since'], moving);
+      const unzoned = zoneFlaw(whole[name] ?? given);
+      if (unzoned !== undefined) refuse(['streams', name, 'since'], unzoned);
       if (OWN_TOPICS.includes(to))
         refuse(
           ['streams', name, ...(given.to === undefined ? [] : ['to'])],

@@ -4,6 +4,7 @@ import { scalarOf, spelled } from './json-value.ts';
 import { type Pages, type Stream, requestOf } from './language.ts';
 import { type Placeholder, type Template, type ValueOf, isTemplate, jsonOf } from './template.ts';
 import { formatTime } from './time.ts';
+import { UTC, type Zone } from './zone.ts';
 
 /** The fields of a request, by name. In the request of a batch, the value of the field is the list of keys. */
 export type Fields = Readonly<Record<string, string | number | readonly string[]>>;
@@ -17,11 +18,11 @@ export interface RestQuery {
 }
 
 /** Returns a function that looks up the value of a field, or of `{since}` and `{until}`. */
-export function valuesOf(fields: Fields, { since, until }: Pick<Cursor, 'since' | 'until'>): ValueOf {
-  return ({ name, format }: Placeholder) => {
+export function valuesOf(fields: Fields, { since, until }: Pick<Cursor, 'since' | 'until'>, zone?: Zone): ValueOf {
+  return ({ name, format, isUtc }: Placeholder) => {
     if (name !== 'since' && name !== 'until') return fields[name];
     const time = name === 'since' ? since : until;
-    return time === undefined ? undefined : formatTime(time, format);
+    return time === undefined ? undefined : formatTime(time, format, zone, isUtc ? UTC : zone);
   };
 }
 
@@ -47,7 +48,7 @@ export function httpRequest(baseUrl: string, stream: Stream, { fields, cursor }:
     ...(size?.field !== undefined && { [size.field]: size.is }),
     ...(to?.field !== undefined && typeof cursor.at !== 'object' && { [to.field]: cursor.at }),
   };
-  const valueOf = valuesOf({ ...fields, ...own }, cursor);
+  const valueOf = valuesOf({ ...fields, ...own }, cursor, stream.since?.zone);
   const isAlone = pages?.alone === true && cursor.at !== firstAt(pages);
   const query: Record<string, string | readonly string[]> = {};
   const headers: Record<string, string> = { accept: 'application/json', ...lowerCased(stream.headers, valueOf) };

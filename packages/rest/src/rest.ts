@@ -38,7 +38,7 @@ import { exactNumber, kindOf, scalarOf } from './json-value.ts';
 import { type RestOptions, type Stream, fieldNames, isEach, keyPaths, neededFields, restOptions, wholeStreams } from './language.ts';
 import { recordSchema } from './record-schema.ts';
 import { type Fields, type RestQuery, httpRequest, valuesOf, withFields } from './request.ts';
-import { timeOf } from './time.ts';
+import { timeFlaw, timeOf } from './time.ts';
 import { type TriedStream, triedStream } from './try.ts';
 
 /** A job of a section: the name of the stream, and the job's fields. */
@@ -290,8 +290,7 @@ function flawOf(stream: Stream, record: unknown, fields: Fields): string | undef
   const lacking = keyPaths(key).find((path) => !isKeyPart(scalarOf(path.first(whole))));
   if (lacking !== undefined) return `key: ${lacking.text} is ${kindOf(lacking.first(whole))}, and must be text or a number`;
   const time = since?.from.first(record);
-  if (since !== undefined && timeOf(scalarOf(time)) === undefined)
-    return `since.from: ${since.from.text} is ${kindOf(time)}, and must be a time`;
+  if (since !== undefined && timeOf(scalarOf(time), since.zone) === undefined) return `since.from: ${since.from.text} ${timeFlaw(time)}`;
   // `parseUntouched` keeps long numbers as objects. The schema needs plain numbers.
   const [issue] = schema?.safeParse(JSON.parse(JSON.stringify(record))).error?.issues ?? [];
   if (issue !== undefined) {

@@ -19,12 +19,16 @@ export interface Placeholder {
   readonly name: string;
   /** Format of a time. Undefined: a time is sent as it was written. */
   readonly format: string | undefined;
+  /** True if the format or the text after the placeholder makes it a time in UTC, as in `{since}Z`. */
+  readonly isUtc: boolean;
 }
 
 /** Returns the value of a placeholder; undefined if it has none. */
 export type ValueOf = (placeholder: Placeholder) => string | number | boolean | readonly string[] | undefined;
 
 const PLACEHOLDER = /\{\{|\}\}|\{([A-Za-z_]\w*)(?::([^{}]+))?\}|[{}]/g;
+
+const UTC_AFTER = /^ ?(?:Z|UTC|GMT|\+00)/i;
 
 const number = exactNumber({ abort: true });
 
@@ -47,7 +51,7 @@ function templateIn(schema: z.ZodType<string | number | boolean, string | number
       const [found, name, format] = match;
       parts.push(given.slice(end, match.index));
       end = match.index + found.length;
-      if (name !== undefined) parts.push({ name, format });
+      if (name !== undefined) parts.push({ name, format, isUtc: UTC_AFTER.test(given.slice(end)) || /(?:Z|UTC|GMT)$/i.test(format ?? '') });
       else if (found.length === 2) parts.push(found.charAt(0));
       else {
         const message = `has a brace that isn't part of a placeholder, character ${match.index + 1}. Write {name}, or ${found}${found} for a brace of its own.`;

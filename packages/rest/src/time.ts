@@ -1,3 +1,6 @@
+import { kindOf, scalarOf } from './json-value.ts';
+import { UTC, type Zone } from './zone.ts';
+
 /**
  * A time as a service writes it: ISO 8601, a date of HTTP or mail, `/Date(ms)/` of .NET, digits as in `20240131`, or seconds,
  * milliseconds, microseconds or nanoseconds since 1970.
@@ -26,21 +29,56 @@ const MAX_MS = 8.64e15;
  * be after 2500.
  */
 const DIGITS = /^((?:19|20)\d\d)(?:(\d\d)(?:(\d\d)(?:T?(\d\d)(\d\d)(\d\d)Z?)?)?)?$/;
+/** `2024013110`: a date and an hour, or seconds in the year 2034. */
+const DATE_AND_HOUR = /^20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])$/;
 /** `10.11.2024`: `Date.parse` takes the first number for the month, and most of those who write so mean the day. */
 const AMBIGUOUS = /^\d\d?[./-]\d\d?[./-]/;
 const DOT_NET = /^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/;
 
-/** Milliseconds since 1970; undefined for a value that isn't a time. A time without a zone is UTC. */
-export function timeOf(value: unknown): number | undefined {
+/**
+ * Milliseconds since 1970; undefined for a value that isn't a time, or that can be read as two different ones. A time without a zone is of
+ * `zone`. If that is undefined, a time of day without a zone isn't a time, but a date is: it begins in UTC.
+ */
+export function timeOf(value: unknown, zone: Zone | undefined): number | undefined {
+  if (isTimeOfDay(value) && zone === undefined) return undefined;
   const ms = anyTime(value);
-  return ms !== undefined && Math.abs(ms) <= MAX_MS ? ms : undefined;
+  if (ms === undefined || !(Math.abs(ms) <= MAX_MS)) return undefined;
+  return isUnzoned(value) ? (zone ?? UTC).instantOf(ms) : ms;
 }
 
+/** True for a time of day that doesn't name its zone, such as `2026-01-10 09:00:00`. */
+export function isTimeOfDay(value: unknown): boolean {
+  return isUnzoned(value) && !isDate(value);
+}
+
+function isDate(value: unknown): boolean {
+  return DATE.test(String(value)) || (DIGITS.test(String(value)) && String(value).length <= 8);
+}
+
+/** The reason why a record's value isn't a time, for messages. It quotes the value only if that looks like a time. */
+export function timeFlaw(value: unknown): string {
+  const scalar = scalarOf(value);
+  if (isTimeOfDay(scalar))
+    return `is a time without a zone, such as ${scalar}. Write the zone in which the service means it, as in since: { zone: Europe/Berlin }`;
+  if (typeof scalar === 'string' && (AMBIGUOUS.test(scalar) || DATE_AND_HOUR.test(scalar)))
+    return `is ${scalar.slice(0, 20)}, which can be read as two different times. Request another format, such as 2024-01-31T10:00:00Z`;
+  return `is ${kindOf(value)}, and must be a time`;
+}
+
+/** True for a date or time of day without a zone. */
+function isUnzoned(value: unknown): boolean {
+  if (anyTime(value) === undefined) return false;
+  if (DIGITS.test(String(value))) return !String(value).endsWith('Z');
+  if (typeof value !== 'string' || NUMBER.test(value)) return false;
+  return !(ZONE.test(value) || WORDS.test(value) || ASCTIME.test(value) || DOT_NET.test(value));
+}
+
+/** Milliseconds since 1970, for a time without a zone as if it were UTC. */
 function anyTime(value: unknown): number | undefined {
   const digits = digitsTime(value);
   if (digits !== undefined) return digits;
   if (typeof value === 'number') return value < MAX_SECONDS ? value * 1_000 : value / perMsOf(value);
-  if (typeof value !== 'string' || value === '') return undefined;
+  if (typeof value !== 'string' || value === '' || DATE_AND_HOUR.test(value)) return undefined;
   if (NUMBER.test(value)) return anyTime(Number(value));
   const dotNet = DOT_NET.exec(value);
   if (dotNet !== null) return Number(dotNet[1]);
@@ -82,9 +120,10 @@ function digitsTime(value: unknown): number | undefined {
 }
 
 /** `like`, shifted by a number of milliseconds and in a similar form. With a shift of 0, `like` is returned unchanged. */
-export function shifted(like: Time, byMs: number): Time {
+export function shifted(like: Time, byMs: number, zone: Zone | undefined): Time {
   if (byMs === 0) return like;
-  const ms = (timeOf(like) ?? 0) + byMs;
+  const instant = (timeOf(like, zone) ?? 0) + byMs;
+  const ms = isUnzoned(like) ? (zone ?? UTC).localAt(instant) : instant;
   if (digitsTime(like) !== undefined) {
     const digits = isoOf(ms).replaceAll(/\D/g, '');
     let at = 0;
@@ -123,7 +162,7 @@ export function isoOf(ms: number): string {
   return new Date(ms).toISOString().replace('.000Z', 'Z');
 }
 
-/** True for a format of `{since:…}`: `seconds`, `ms`, `date`, `http`, or a pattern of `%Y %m %d %H %M %S`. All formats use UTC. */
+/** True for a format of `{since:…}`: `seconds`, `ms`, `date`, `http`, or a pattern of `%Y %m %d %H %M %S`. The date formats use the zone of `since`. */
 export function isTimeFormat(format: string): boolean {
   return ['seconds', 'ms', 'date', 'http'].includes(format) || (/%[YmdHMS]/.test(format) && !/%[^YmdHMS]/.test(format));
 }
@@ -141,14 +180,19 @@ export function roughness(format: string | undefined): number {
   return Object.entries(PARTS).find(([part]) => format.includes(`%${part}`))?.[1] ?? 0;
 }
 
-/** The time in a format. Without a format, the time as the service wrote it. */
-export function formatTime(value: Time, format: string | undefined): string | number {
+/** True for a format with a time of day that doesn't name its zone. */
+export function isTimeOfDayFormat(format: string): boolean {
+  return /%[HMS]/.test(format);
+}
+
+/** A time of `zone` in a format, as clocks in `shownIn` show it. Without a format, the time as the service wrote it. */
+export function formatTime(value: Time, format: string | undefined, zone: Zone | undefined, shownIn: Zone = zone ?? UTC): string | number {
   if (format === undefined) return value;
-  const ms = timeOf(value) ?? 0;
+  const ms = timeOf(value, zone) ?? 0;
   if (format === 'seconds') return Math.floor(ms / 1_000);
   if (format === 'ms') return Math.floor(ms);
   if (format === 'http') return new Date(ms).toUTCString();
-  const [date = '', clock = ''] = new Date(ms).toISOString().split('T');
+  const [date = '', clock = ''] = new Date(shownIn.localAt(ms)).toISOString().split('T');
   if (format === 'date') return date;
   const [year = '', month = '', day = ''] = date.split('-');
   const parts: Readonly<Record<string, string>> = {

@@ -85,7 +85,7 @@ it('a refresh token that changes at each use is refused at its second use, and t
         'POST /token': ({ body }) => {
           if ((body as Record<string, string>)['refresh_token'] !== valid) return { status: 400, body: { error: 'invalid_grant' } };
           valid = 'second';
-          return { body: { access_token: 't', refresh_token: valid, expires_in: 0 } };
+          return { body: { access_token: 't', refresh_token: valid, expires_in: 0.001 } };
         },
         'GET /items': ({ query }) => ({ body: [{ id: query.get('page') }] }),
       },

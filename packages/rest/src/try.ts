@@ -1,10 +1,10 @@
 import { type BudgetEvidence, type HttpResponse, budgetEvidence } from '@headgate/sources';
 import { type RestPage, keyOf } from './answer.ts';
 import { evidenceOf } from './evidence.ts';
-import { kindOf, scalarOf } from './json-value.ts';
+import { scalarOf } from './json-value.ts';
 import { type RestOptions, type Stream, keyPaths } from './language.ts';
 import { type RestQuery, httpRequest, withFields } from './request.ts';
-import { timeOf } from './time.ts';
+import { timeFlaw, timeOf } from './time.ts';
 
 /** The result of a trial request for one stream. A trial writes no records. */
 export interface TriedStream {
@@ -83,6 +83,7 @@ function* warningsOf(
   const size = pages?.size?.is;
   if (size !== undefined && hasNext && records.length < size)
     yield `pages.size: ${size} records were requested, ${records.length} came, and more follow. The service may permit no more.`;
-  const odd = since === undefined ? undefined : records.find((record) => timeOf(scalarOf(since.from.first(record))) === undefined);
-  if (since !== undefined && odd !== undefined) yield `since.from: ${since.from.text} isn't a time but ${kindOf(since.from.first(odd))}.`;
+  const odd =
+    since === undefined ? undefined : records.find((record) => timeOf(scalarOf(since.from.first(record)), since.zone) === undefined);
+  if (since !== undefined && odd !== undefined) yield `since.from: ${since.from.text} ${timeFlaw(since.from.first(odd))}.`;
 }

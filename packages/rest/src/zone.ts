@@ -1,0 +1,34 @@
+/** A time zone, which converts instants to the local time that its clocks show. A local time is in ms as if it were UTC. */
+export interface Zone {
+  /** IANA name. */
+  readonly name: string;
+  /** Returns the local time at an instant, epoch ms. */
+  localAt(epochMs: number): number;
+  /** Returns the earliest instant at which clocks show a local time. If clocks skip it, the result is later by the time skipped. */
+  instantOf(localMs: number): number;
+}
+
+export const UTC: Zone = { name: 'UTC', localAt: (ms) => ms, instantOf: (ms) => ms };
+
+const DAY_MS = 86_400_000;
+
+/** Returns the zone with an IANA name, such as `Europe/Berlin`. */
+export function zoneOf(name: string): Zone {
+  const format = new Intl.DateTimeFormat('en-GB', { timeZone: name, timeZoneName: 'longOffset' });
+  const localAt = (epochMs: number): number => {
+    const offset = format.formatToParts(epochMs).find(({ type }) => type === 'timeZoneName')?.value ?? '';
+    const [, sign, hours = '0', minutes = '0', seconds = '0'] = /GMT([+-])(\d\d):(\d\d)(?::(\d\d))?/.exec(offset) ?? [];
+    const offsetS = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds);
+    return epochMs + (sign === '-' ? -1 : 1) * offsetS * 1_000;
+  };
+  return {
+    name,
+    localAt,
+    instantOf(localMs) {
+      // The offsets of the days before and after are those on both sides of a change of the clocks.
+      const instants = [-DAY_MS, DAY_MS].map((day) => localMs - (localAt(localMs + day) - (localMs + day)));
+      const shown = instants.filter((instant) => localAt(instant) === localMs);
+      return shown.length > 0 ? Math.min(...shown) : Math.max(...instants);
+    },
+  };
+}
