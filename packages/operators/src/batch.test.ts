@@ -138,11 +138,11 @@ test('items in are items out, in order, never more than fit', () => {
 });
 
 test.each([
-  [{ size: 0, maxWaitMs: 1 }, 'Option size of batch must be a whole number of at least 1, not 0.'],
-  [{ size: 1.5, maxWaitMs: 1 }, 'Option size of batch must be a whole number of at least 1, not 1.5.'],
-  [{ size: 1, maxWaitMs: -1 }, 'Option maxWaitMs of batch must be 0 to 2147483647 ms or Infinity, not -1.'],
-  [{ size: 1, maxWaitMs: Number.NaN }, 'Option maxWaitMs of batch must be 0 to 2147483647 ms or Infinity, not NaN.'],
-  [{ size: 1, maxWaitMs: 2 ** 31 }, 'Option maxWaitMs of batch must be 0 to 2147483647 ms or Infinity, not 2147483648.'],
+  [{ size: 0, maxWaitMs: 1 }, 'Option size of batch must be a whole number from 1, got 0.'],
+  [{ size: 1.5, maxWaitMs: 1 }, 'Option size of batch must be a whole number from 1, got 1.5.'],
+  [{ size: 1, maxWaitMs: -1 }, 'Option maxWaitMs of batch must be a number from 0 to 2147483647, got -1.'],
+  [{ size: 1, maxWaitMs: Number.NaN }, 'Option maxWaitMs of batch must be a number from 0 to 2147483647, got NaN.'],
+  [{ size: 1, maxWaitMs: 2 ** 31 }, 'Option maxWaitMs of batch must be a number from 0 to 2147483647, got 2147483648.'],
 ])('%j is refused', (options, message) => {
   expect(() => batch(options)).toThrow(message);
 });

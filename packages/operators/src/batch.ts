@@ -1,5 +1,5 @@
 import { asyncScheduler, Observable, takeUntil, type OperatorFunction, type SchedulerLike, type Subscription } from 'rxjs';
-import { invalidOption } from './operator-error.ts';
+import { optionChecks } from './operator-error.ts';
 
 /** Options of {@link batch}. */
 export interface BatchOptions {
@@ -27,12 +27,9 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  * @throws {@link OperatorError} when `size` isn't a whole number of at least 1, or `maxWaitMs` isn't `Infinity` or from 0 to 2^31 - 1.
  */
 export function batch<T>({ size, maxWaitMs, scheduler = asyncScheduler }: BatchOptions): OperatorFunction<T, T[]> {
-  if (!Number.isSafeInteger(size) || size < 1) {
-    throw invalidOption('batch', 'size', `must be a whole number of at least 1, not ${size}`);
-  }
-  if (!(maxWaitMs >= 0 && (maxWaitMs <= MAX_TIMER_MS || maxWaitMs === Infinity))) {
-    throw invalidOption('batch', 'maxWaitMs', `must be 0 to ${MAX_TIMER_MS} ms or Infinity, not ${maxWaitMs}`);
-  }
+  const check = optionChecks('batch');
+  check.whole({ size }, 1);
+  if (maxWaitMs !== Infinity) check.number({ maxWaitMs }, 0, MAX_TIMER_MS);
   return (items) =>
     new Observable((subscriber) => {
       let waiting: T[] = [];

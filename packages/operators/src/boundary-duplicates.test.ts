@@ -128,9 +128,9 @@ describe('the laws', () => {
   });
 });
 
-test.each([0, -1, 1.5, Number.NaN, Infinity])('maxOverlap must be a whole number of at least 1, not %d', (maxOverlap) => {
+test.each([0, -1, 1.5, Number.NaN, Infinity])('maxOverlap must be a whole number from 1, not %d', (maxOverlap) => {
   expect(() => boundaryDuplicates({ maxOverlap })).toThrow(
-    `Option maxOverlap of boundaryDuplicates must be a whole number of at least 1, not ${maxOverlap}.`,
+    `Option maxOverlap of boundaryDuplicates must be a whole number from 1, got ${maxOverlap}.`,
   );
 });
 

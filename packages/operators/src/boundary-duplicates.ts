@@ -1,4 +1,4 @@
-import { assertIds, invalidOption } from './operator-error.ts';
+import { assertIds, optionChecks } from './operator-error.ts';
 
 /** The state of {@link BoundaryDuplicates}, as JSON. */
 export interface BoundaryState {
@@ -35,9 +35,7 @@ export interface BoundaryDuplicates {
  * text.
  */
 export function boundaryDuplicates({ state, maxOverlap = 200 }: BoundaryDuplicatesOptions = {}): BoundaryDuplicates {
-  if (!Number.isSafeInteger(maxOverlap) || maxOverlap < 1) {
-    throw invalidOption('boundaryDuplicates', 'maxOverlap', `must be a whole number of at least 1, not ${maxOverlap}`);
-  }
+  optionChecks('boundaryDuplicates').whole({ maxOverlap }, 1);
   if (state !== undefined) assertIds(state.tail);
   let tail: readonly string[] = state?.tail.slice(-maxOverlap) ?? [];
   return {

@@ -265,7 +265,7 @@ describe('refused is', () => {
 
   test.each([0, 4_095, 5_000.5, Number.NaN])('maxBytes of %d', (maxBytes) => {
     expect(() => crawlChanges({ before: () => [], after: () => [], maxBytes })).toThrow(
-      `Option maxBytes of crawlChanges must be a whole number of at least 4096, not ${maxBytes}.`,
+      `Option maxBytes of crawlChanges must be a whole number from 4096, got ${maxBytes}.`,
     );
   });
 });

@@ -1,5 +1,5 @@
 import { HASHES, type IdTable, idTable } from './id-table.ts';
-import { described, invalidOption, type OperatorError } from './operator-error.ts';
+import { described, invalidOption, type OperatorError, optionChecks } from './operator-error.ts';
 import { type PositionSet, positionSet } from './position-set.ts';
 
 /**
@@ -45,9 +45,7 @@ const LEAST_BYTES = 4_096;
  */
 export function crawlChanges(options: CrawlChangesOptions): AsyncGenerator<CrawlChange, void, undefined> {
   const { before, after, maxBytes = 33_554_432, random = Math.random } = options;
-  if (!Number.isSafeInteger(maxBytes) || maxBytes < LEAST_BYTES) {
-    throw invalidOption('crawlChanges', 'maxBytes', `must be a whole number of at least ${LEAST_BYTES}, not ${maxBytes}`);
-  }
+  optionChecks('crawlChanges').whole({ maxBytes }, LEAST_BYTES);
   return changes(new Crawl('before', before), new Crawl('after', after), idTable({ maxBytes, random }));
 }
 

@@ -1,3 +1,5 @@
+import { type NumberChecks, numberChecks } from '@headgate/throttle/internal';
+
 /** The codes of an {@link OperatorError}. */
 export type OperatorErrorCode =
   /** A value isn't an ISBN, or isn't text. */
@@ -28,6 +30,11 @@ export class OperatorError extends Error {
 /** `operator`: the function that has the option, such as `batch`. `reason`: the rule that the value breaks, such as `must not be empty`. */
 export function invalidOption(operator: string, option: string, reason: string): OperatorError {
   return new OperatorError('HEADGATE_INVALID_OPTION', `Option ${option} of ${operator}`, reason);
+}
+
+/** Checks of an operator's numbers. */
+export function optionChecks(operator: string): NumberChecks {
+  return numberChecks((option, must) => invalidOption(operator, option, `must be ${must}`));
 }
 
 export function invalidIsbn(text: string, flaw: string): OperatorError {

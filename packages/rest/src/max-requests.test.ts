@@ -68,7 +68,7 @@ describe('a run with a maximum of requests', () => {
   it.each([0, 1.5, Number.NaN])('of %s is refused', async (maxRequests) => {
     await using log = await sqliteTopicLog({ file: join(folder, 'refused.db') });
     const pipelines = [rest('shops')(section('http://127.0.0.1:1'))];
-    await expect(start({ log, pipelines, maxRequests })).rejects.toThrow(`maxRequests must be a whole number above 0, got ${maxRequests}.`);
+    await expect(start({ log, pipelines, maxRequests })).rejects.toThrow(`maxRequests must be a whole number from 1, got ${maxRequests}.`);
   });
 });
 

@@ -119,11 +119,11 @@ test('a request that exceeds a budget names that budget, not one that it does no
 });
 
 test.each<[Partial<SourceOptions>, string]>([
-  [{ budgets: { month: { requests: 0, per: 'month' } } }, 'budgets.month must be a whole number of requests above 0, got 0'],
-  [{ budgets: { hour: { requests: 1, windowMs: NaN } } }, 'budgets.hour must be a window of more than 0 ms'],
+  [{ budgets: { month: { requests: 0, per: 'month' } } }, 'budgets.month.requests must be a whole number from 1, got 0'],
+  [{ budgets: { hour: { requests: 1, windowMs: NaN } } }, 'budgets.hour.windowMs must be a number above 0, got NaN'],
   [
     { budgets: { month: { requests: 1, per: 'month', resetsOn: 40 } } },
-    "budgets.month must be a quota with a valid reset time, day and zone: 40 isn't a day of a month",
+    'budgets.month.resetsOn must be a whole number from 1 to 31, got 40',
   ],
   [{ budgets: { day: { requests: 1, per: 'day', zone: 'Mars/Olympus' } } }, 'budgets.day must be a quota'],
   [{ budgets: { week: { requests: 1, per: 'week' as 'day' } } }, 'budgets.week must be per day or month'],

@@ -148,7 +148,7 @@ test.each([
   [
     'a limit of nothing',
     { ...credential('b'), budgets: { rate: { requests: 0, windowMs: 1 } } },
-    'a whole number of requests above 0, got 0',
+    'credentials b: limit.requests must be a whole number from 1, got 0',
   ],
 ])('a credential with %s is refused', async (_, added, words) => {
   const scene = await play([], { limit }, each);

@@ -1,4 +1,5 @@
 import { type Clock, type Journal, systemClock } from '@headgate/throttle';
+import { ABOVE_0, type NumberChecks, numberChecks } from '@headgate/throttle/internal';
 import { budgetOf, mergedBudgets, type NamedBudgets } from './budgets.ts';
 import { proxyVariables } from './http/connections.ts';
 import type { RequestAllowance } from './request-allowance.ts';
@@ -42,18 +43,22 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 /** Checks a source's options, and fills in defaults. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` that names the bad option. */
 export function checkedOptions(service: string, options: SourceOptions, own: NamedBudgets): CheckedOptions {
   const refuse: Refuse = (option, must) => {
-    throw new SourceError({ code: 'HEADGATE_INVALID_OPTION', retryable: false, service, message: `${service}: ${option} must be ${must}` });
+    throw wrongOption(service, option, must);
   };
-  const between = (option: string, value: number, least: number, most: number): number =>
-    value >= least && value <= most ? value : refuse(option, `a number from ${least} to ${most}, got ${value}`);
-  const whole = (option: string, value: number): number =>
-    value >= 1 && (Number.isSafeInteger(value) || value === Infinity) ? value : refuse(option, `a whole number from 1, got ${value}`);
   const { timeoutMs = 30_000, maxBodyBytes = 16 * 1024 * 1024, retryForMs = 600_000, maxDelayMs = 5_000 } = options;
+  const { concurrency = Infinity, stopAfterFailures = Infinity } = options;
+  const check = optionChecks(service);
+  check.whole({ concurrency, stopAfterFailures }, 1, Infinity);
+  check.number({ timeoutMs }, 1, LONGEST_TIMEOUT_MS);
+  check.number({ maxBodyBytes }, 1, 2 ** 30);
+  check.number({ retryForMs }, 0, Infinity);
+  check.number({ maxDelayMs }, 0, LONGEST_TIMEOUT_MS);
+  if (options.journal !== undefined) check.number({ 'journal.leaseMs': options.journal.leaseMs }, 0, Infinity);
   const { userAgent = `headgate/${VERSION}`, proxy, ca, env = process.env, clock = systemClock(), random = Math.random } = options;
   const budgets = mergedBudgets(own, options);
   if (Object.keys(budgets).length === 0) return refuse('limit', 'given: { requests, windowMs }');
-  checkBudgets('', budgets, refuse);
-  checkCredentials(options.credentials, budgets, refuse);
+  checkBudgets('', budgets, check, refuse);
+  checkCredentials(options.credentials, budgets, check, refuse);
   if (/[^\x20-\x7e]/.test(userAgent)) refuse('userAgent', 'printable ASCII text');
   // The error doesn't quote the address, because it may contain a password.
   if (proxy !== undefined && proxy !== '' && !isProxy(proxy)) refuse('proxy', `${PROXY}, or '' for none`);
@@ -71,14 +76,14 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
     ...checkedAddress(options.baseUrl, refuse),
     credentials: options.credentials,
     budgets,
-    concurrency: whole('concurrency', options.concurrency ?? Infinity),
-    timeoutMs: between('timeoutMs', timeoutMs, 1, LONGEST_TIMEOUT_MS),
-    maxBodyBytes: between('maxBodyBytes', maxBodyBytes, 1, 2 ** 30),
-    retryForMs: between('retryForMs', retryForMs, 0, Infinity),
+    concurrency,
+    timeoutMs,
+    maxBodyBytes,
+    retryForMs,
     waitOutOutages: options.waitOutOutages ?? false,
-    stopAfterFailures: between('stopAfterFailures', options.stopAfterFailures ?? Infinity, 1, Infinity),
+    stopAfterFailures,
     allowance: options.allowance,
-    maxDelayMs: between('maxDelayMs', maxDelayMs, 0, LONGEST_TIMEOUT_MS),
+    maxDelayMs,
     userAgent,
     proxy,
     ca,
@@ -92,11 +97,13 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
   };
 }
 
-/** Throws a `SourceError` for an invalid share of the turns. */
-export function checkShare(service: string, share: number): void {
-  if (share > 0 && share < Infinity) return;
-  const message = `${service}: share must be a number above 0, got ${share}`;
-  throw new SourceError({ code: 'HEADGATE_INVALID_OPTION', retryable: false, service, message });
+/** Checks of a source's numbers, which throw a `SourceError`. */
+export function optionChecks(service: string): NumberChecks {
+  return numberChecks((option, must) => wrongOption(service, option, must));
+}
+
+function wrongOption(service: string, option: string, must: string): SourceError {
+  return new SourceError({ code: 'HEADGATE_INVALID_OPTION', retryable: false, service, message: `${service}: ${option} must be ${must}` });
 }
 
 /** Wraps `onAttempt`, whose error must not lose a response that has cost a request. The first error becomes a process warning. */
@@ -141,7 +148,7 @@ function checkedAddress(baseUrl: string, refuse: Refuse): Pick<CheckedOptions, '
   return { origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') };
 }
 
-function checkCredentials(credentials: readonly Credential[], budgets: Budgets, refuse: Refuse): void {
+function checkCredentials(credentials: readonly Credential[], budgets: Budgets, check: NumberChecks, refuse: Refuse): void {
   // Plain JavaScript and configuration files aren't type-checked.
   if (!Array.isArray(credentials) || credentials.length === 0) refuse('credentials', 'one or more of { name, signer }');
   const names = new Set<string>();
@@ -159,19 +166,20 @@ function checkCredentials(credentials: readonly Credential[], budgets: Budgets, 
     }
     const shared = Object.keys(own).find((budget) => budgets[budget]?.shared === true || own[budget]?.shared === true);
     if (shared !== undefined) refuse(`credentials ${name}: budgets.${shared}`, 'left to the source: it is one limit over all credentials');
-    checkBudgets(`credentials ${name}: `, own, refuse);
+    checkBudgets(`credentials ${name}: `, own, check, refuse);
   }
 }
 
-function checkBudgets(where: string, budgets: Budgets, refuse: Refuse): void {
+function checkBudgets(where: string, budgets: Budgets, check: NumberChecks, refuse: Refuse): void {
   for (const [name, budget] of Object.entries(budgets)) {
-    const { requests } = budget;
     const option = `${where}${name === 'rate' ? 'limit' : `budgets.${name}`}`;
-    if (!Number.isSafeInteger(requests) || requests < 1) refuse(option, `a whole number of requests above 0, got ${requests}`);
+    if (typeof budget !== 'object' || budget === null) refuse(option, '{ requests, windowMs } or { requests, per }');
+    check.whole({ [`${option}.requests`]: budget.requests }, 1);
     if ('windowMs' in budget) {
-      if (!(budget.windowMs > 0 && budget.windowMs < Infinity)) refuse(option, `a window of more than 0 ms, got ${budget.windowMs}`);
+      check.number({ [`${option}.windowMs`]: budget.windowMs }, ABOVE_0);
       continue;
     }
+    if (budget.resetsOn !== undefined) check.whole({ [`${option}.resetsOn`]: budget.resetsOn }, 1, 31);
     // Plain JavaScript and configuration files aren't type-checked.
     if (!['day', 'month'].includes(budget.per)) refuse(option, 'per day or month, or have a windowMs');
     try {

@@ -1,4 +1,5 @@
 import type { Json } from '@headgate/throttle';
+import { rangeChecks } from '@headgate/throttle/internal';
 
 /**
  * Defines how a walk gets from page to page. Another process may resume a walk from its cursor, so a cursor must be JSON; any other value
@@ -132,6 +133,7 @@ export interface PageNumbersOptions<Query, Page> {
 
 /** Requests pages by number: the cursor is the page number, and rises by 1 until `isLast` returns true. */
 export function pageNumbers<Query, Page>({ query, isLast, first = 1 }: PageNumbersOptions<Query, Page>): Paging<Query, Page, number> {
+  rangeChecks('pageNumbers').whole({ first });
   return { first, query, next: (page, number) => (isLast(page, number) ? 'last' : { cursor: number + 1 }) };
 }
 
@@ -149,12 +151,17 @@ export interface OffsetsOptions<Query, Page> {
 
 /** Requests pages by offset: the cursor is the number of items before the page, plus `first`. Ends at an empty page or at `total`. */
 export function offsets<Query, Page>({ query, items, total, first = 0 }: OffsetsOptions<Query, Page>): Paging<Query, Page, number> {
+  rangeChecks('offsets').whole({ first }, 0);
   return {
     first,
     query,
     next(page, offset) {
-      const cursor = offset + items(page);
-      return cursor === offset || cursor >= (total?.(page) ?? Infinity) ? 'last' : { cursor };
+      const [count, all = Infinity] = [items(page), total?.(page)];
+      const check = rangeChecks('offsets');
+      check.whole({ 'the result of items': count }, 0);
+      check.number({ 'the result of total': all }, 0, Infinity);
+      const cursor = offset + count;
+      return cursor === offset || cursor >= all ? 'last' : { cursor };
     },
   };
 }

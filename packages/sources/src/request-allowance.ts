@@ -1,3 +1,5 @@
+import { rangeChecks } from '@headgate/throttle/internal';
+
 /** A maximum number of requests that sources share. */
 export interface RequestAllowance {
   /** True while each of the requests is taken. One that isn't sent is given back. */
@@ -32,6 +34,7 @@ export interface RequestAllowanceOptions {
 
 /** Creates an allowance of `max` requests. All sources that have it as their `allowance` share these. */
 export function requestAllowance({ max, onUsedUp }: RequestAllowanceOptions): RequestAllowance {
+  rangeChecks('requestAllowance').whole({ max }, 1);
   let left = max;
   let inFlight = 0;
   let isUsedUp = false;

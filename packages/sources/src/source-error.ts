@@ -154,6 +154,13 @@ export function atOnce<T>(given: T): T {
   throw new TypeError('it returned a promise, and must return synchronously');
 }
 
+/** Throws a `TypeError` unless each number of a function's result is a number or undefined. Plain JavaScript can return text. */
+export function assertNumbers(given: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (value !== undefined && typeof value !== 'number') throw new TypeError(`it returned a ${name} that isn't a number`);
+  }
+}
+
 /** Returns the result of a definition's function. Throws a `RangeError` unless it is a whole number from 0. */
 export function wholeNumber(given: number): number {
   if (Number.isSafeInteger(given) && given >= 0) return given;

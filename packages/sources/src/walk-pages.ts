@@ -1,5 +1,6 @@
 import { type Delivery, type Json, PageStream } from '@headgate/throttle';
-import { checkShare } from './checked-options.ts';
+import { ABOVE_0 } from '@headgate/throttle/internal';
+import { optionChecks } from './checked-options.ts';
 import type { Checkpoint, NextPage, Paging, WalkedPage, WalkOptions } from './paging.ts';
 import { seenCursors } from './seen-cursors.ts';
 import { SourceError, type SourceErrorCode } from './source-error.ts';
@@ -36,7 +37,12 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
   options: WalkPagesOptions<Query, Page, Cursor>,
 ): PageStream<WalkedPage<Page, Cursor>> {
   const { paging, query, from, signal, share = 1, call, service } = options;
-  checkShare(service, share);
+  const { maxEmptyPages = MAX_EMPTY_PAGES, maxPages = Infinity } = paging;
+  const check = optionChecks(service);
+  check.number({ share }, ABOVE_0);
+  check.whole({ maxEmptyPages, maxPages }, 1, Infinity);
+  const { pages: before = 0, empty: emptyBefore = 0 } = Object(from) as Partial<Checkpoint<Cursor>>;
+  check.whole({ 'from.pages': before, 'from.empty': emptyBefore }, 0);
   return new PageStream(
     () => {
       const turns = { walk: {}, share };

@@ -1,3 +1,5 @@
+import { rangeChecks } from './number-checks.ts';
+
 /** Headers of a response, with names in lowercase. */
 type Headers = Readonly<Partial<Record<string, string>>>;
 
@@ -31,6 +33,7 @@ export interface WaitOptions extends RetryAfterOptions {
  * zone. An instant is compared with the response's Date header, if there is one, because the local clock can be wrong.
  */
 export function waitMs({ text, headers, epochMs }: WaitOptions): number | undefined {
+  rangeChecks('waitMs').number({ epochMs });
   const given = text?.trim() ?? '';
   const number = NUMBER.test(given) ? Number(given) : undefined;
   if (number !== undefined && number < FIRST_INSTANT_S) return Math.ceil(number * 1_000);

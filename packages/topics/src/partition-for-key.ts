@@ -1,10 +1,12 @@
+import { assertWhole } from './whole-options.ts';
+
 /**
  * Returns a key's partition, from 0 to `partitions - 1`: `toPositive(murmur2(utf8(key))) % partitions`, like Kafka's Java client
  * (`BuiltInPartitioner.partitionForKey`) and kafkajs's default partitioner. The key is text or bytes. Throws a `RangeError` unless `partitions` is an
  * integer of at least 1.
  */
 export function partitionForKey(key: string | Uint8Array, partitions: number): number {
-  if (!Number.isInteger(partitions) || partitions < 1) throw new RangeError(`A topic has at least 1 partition, not ${partitions}.`);
+  assertWhole('partitionForKey', { partitions }, 1);
   if (partitions === 1) return 0;
   return (murmur2(typeof key === 'string' ? new TextEncoder().encode(key) : key) & 0x7fffffff) % partitions;
 }

@@ -4,7 +4,9 @@ import type { NewRecord, RecordPosition, RecordSeries, TopicRecord } from './top
 
 /** Throws an `InvalidRecordError` if a field of a new record is neither text nor bytes. `fieldValue` checks the values of a series. */
 export function assertFields(record: NewRecord | RecordSeries): void {
-  const { topic, key, headers } = record;
+  const { topic, key, headers, partition = 0 } = record;
+  if (typeof partition !== 'number')
+    throw new RangeError(`a record of "${topic}": partition must be a number, got a value of type ${typeof partition}`);
   if (key !== null) assertField(topic, 'key', key);
   if (!('valueAt' in record) && record.value !== null) assertField(topic, 'value', record.value);
   if (headers === undefined) return;

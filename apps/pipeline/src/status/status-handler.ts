@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { basename } from 'node:path';
 import type { Pipeline, Running } from '@headgate/pipeline';
 import { type Clock, systemClock } from '@headgate/throttle';
+import { rangeChecks } from '@headgate/throttle/internal';
 import type { AvailabilityChange } from '@headgate/topics';
 import { aboutProcess } from '../run/run-about.ts';
 import { logEvent, runViewer } from './run-view.ts';
@@ -39,6 +40,7 @@ export interface StatusHandler extends AsyncDisposable {
  */
 export function statusHandler(running: Pick<Running, 'events' | 'snapshot' | 'done'>, options: StatusHandlerOptions): StatusHandler {
   const { pipelines, group = 'headgate', lanes = 1, log = '', names = [], clock = systemClock() } = options;
+  rangeChecks('statusHandler').whole({ lanes }, 1);
   const about = { ...aboutProcess(pipelines), config: basename(process.argv[1] ?? ''), log, group, lanes };
   const viewer = runViewer({ clock, signal: new AbortController().signal, about });
   const watching = running.events.subscribe((event) => viewer.apply(event));

@@ -1,3 +1,4 @@
+import { type NumberChecks, numberChecks } from '@headgate/throttle/internal';
 import type { z } from 'zod';
 import { type OptionIssue, optionsText } from './parse-options.ts';
 
@@ -76,4 +77,9 @@ export class InvalidOptionsError extends PipelineError {
     this.issues = issues;
     this.schema = schema;
   }
+}
+
+/** Checks of numbers in options or parts of a definition. `name`: the function that takes them. */
+export function pipelineChecks(name: string, code: 'HEADGATE_INVALID_OPTION' | 'HEADGATE_DEFINITION'): NumberChecks {
+  return numberChecks((option, must) => new PipelineError({ code, message: `${name}: ${option} must be ${must}.` }));
 }

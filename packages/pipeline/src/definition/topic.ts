@@ -1,7 +1,7 @@
 import { cloudEventHeaders } from '@headgate/operators';
 import { type NewRecord, type RecordSeries, partitionForKey } from '@headgate/topics';
 import type { z } from 'zod';
-import { PipelineError } from './pipeline-error.ts';
+import { PipelineError, pipelineChecks } from './pipeline-error.ts';
 import { ONCE } from './request.ts';
 import { isPromise, type UserFunction, callUserList, misuse } from './user-function.ts';
 
@@ -43,13 +43,8 @@ export interface SerializeContext {
 
 /** Defines a topic of a pipeline. `topics: { records: topic({ value: schema }) }` of the pipeline `issues` becomes `issues.records`. */
 export function topic<Value>(definition: TopicDefinition<Value>): TopicDefinition<Value> {
-  const { partitions } = definition;
-  if (partitions !== undefined && !(Number.isSafeInteger(partitions) && partitions > 0)) {
-    throw new PipelineError({
-      code: 'HEADGATE_DEFINITION',
-      message: `topic: partitions must be a whole number above 0, got ${partitions}`,
-    });
-  }
+  const { partitions = 1 } = definition;
+  pipelineChecks('topic', 'HEADGATE_DEFINITION').whole({ partitions }, 1);
   return definition;
 }
 

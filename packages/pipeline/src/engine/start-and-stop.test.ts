@@ -227,7 +227,7 @@ describe('a problem is reported before any lane is taken:', () => {
   it.each([
     ['no pipeline', { pipelines: [] }, /there is no pipeline to run/],
     ['two of one name', { pipelines: [listing, listing] }, /two pipelines are named shelves/],
-    ['no lane', { pipelines: [listing], lanes: 0 }, /lanes must be a whole number above 0, got 0/],
+    ['no lane', { pipelines: [listing], lanes: 0 }, /lanes must be a whole number from 1, got 0/],
     ['half a lane', { pipelines: [listing], lanes: 1.5 }, /got 1\.5/],
     [
       'fewer credentials than lanes',

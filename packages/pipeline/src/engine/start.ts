@@ -10,7 +10,7 @@ import { laneSupervisor } from './lane-supervisor.ts';
 import { type LaneRun, openPipelineLane } from './pipeline-lane.ts';
 import { journalReader } from './lane-journal.ts';
 import { type TopicNaming, lanesOf, requestsTopic, topicNames } from '../definition/names.ts';
-import { PipelineError } from '../definition/pipeline-error.ts';
+import { PipelineError, pipelineChecks } from '../definition/pipeline-error.ts';
 import { listSchedule } from '../lists/list-schedule.ts';
 import { enqueueLists } from '../lists/request-list.ts';
 import { eventStream } from '../view/event-stream.ts';
@@ -343,8 +343,7 @@ function check(pipelines: readonly Pipeline[], lanes: number, maxRequests = 1): 
     throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message: `start: ${message}`, pipeline });
   };
   if (pipelines.length === 0) refuse('there is no pipeline to run. Pass at least one.');
-  if (!(Number.isSafeInteger(lanes) && lanes > 0)) refuse(`lanes must be a whole number above 0, got ${lanes}.`);
-  if (!(Number.isSafeInteger(maxRequests) && maxRequests > 0)) refuse(`maxRequests must be a whole number above 0, got ${maxRequests}.`);
+  pipelineChecks('start', 'HEADGATE_INVALID_OPTION').whole({ lanes, maxRequests }, 1);
   const seen = new Set<string>();
   for (const { name, credentials } of pipelines) {
     if (seen.has(name)) refuse(`two pipelines are named ${name}. Rename one.`, name);

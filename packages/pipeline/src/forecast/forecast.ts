@@ -1,3 +1,4 @@
+import { pipelineChecks } from '../definition/pipeline-error.ts';
 import { type BudgetSlots, type FreeSlots, nextReset } from '@headgate/sources';
 import type { RestrictedWalks } from './request-sizes.ts';
 
@@ -59,6 +60,9 @@ export interface ForecastOptions {
 
 /** Forecasts when the work of several lanes is done. Assumes that each lane has its own credentials. */
 export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): Forecast {
+  const check = pipelineChecks('forecast', 'HEADGATE_INVALID_OPTION');
+  check.number({ now: options.now });
+  check.number({ requestMs: options.requestMs === undefined ? 0 : options.requestMs }, 0);
   const all = lanes.map((lane) => {
     const pace = paceOf(lane, options);
     // The lane is done when the slowest set of credentials is done.

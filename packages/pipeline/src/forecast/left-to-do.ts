@@ -1,3 +1,4 @@
+import { pipelineChecks } from '../definition/pipeline-error.ts';
 import { type Clock, creditPool, systemClock } from '@headgate/throttle';
 import { unwrittenJournal } from '@headgate/throttle/internal';
 import { type ReadOptions, type TopicLog, type TopicRecord, partitionForKey } from '@headgate/topics';
@@ -69,6 +70,7 @@ export interface WalkLeft extends WalkSize {
 /** Reads the unfinished work of pipelines. Takes no lane, so it also works during a run. */
 export async function leftToDo(given: LeftToDoOptions): Promise<readonly PipelineLeft[]> {
   const options = { group: 'headgate', lanes: 1, names: topicNames(), clock: systemClock(), env: process.env, ...given };
+  pipelineChecks('leftToDo', 'HEADGATE_INVALID_OPTION').whole({ lanes: options.lanes }, 1);
   const state = await options.log.readState(options.names(GROUP_STATE), 0);
   return await Promise.all(
     options.pipelines.map(async (pipeline) => await leftOf(options, pipeline, listedAndDue({ ...options, pipelines: [pipeline], state }))),

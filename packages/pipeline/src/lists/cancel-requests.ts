@@ -1,3 +1,4 @@
+import { pipelineChecks } from '../definition/pipeline-error.ts';
 import { type Clock, systemClock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import { openJournalledLane } from '../engine/journalled-lane.ts';
@@ -35,6 +36,7 @@ export interface CancelRequestsOptions {
  */
 export async function cancelRequests(options: CancelRequestsOptions): Promise<{ readonly canceled: number; readonly begun: number }> {
   const { log, pipeline, key, group = 'headgate', lanes = 1, names = topicNames(), clock = systemClock(), signal } = options;
+  pipelineChecks('cancelRequests', 'HEADGATE_INVALID_OPTION').whole({ lanes }, 1);
   const topic = requestsTopic(pipeline, names);
   const opened: Lane[] = [];
   let canceled = 0;

@@ -4,7 +4,7 @@ import { endsLane, endsSource, isStop } from '../engine/source-error.ts';
 import { readable, textOf } from '../definition/thrown.ts';
 import { type UserFunction, answered, callUser, callUserList, misuse, userError } from '../definition/user-function.ts';
 import { offsetRanges } from '../engine/offset-ranges.ts';
-import { PipelineError } from '../definition/pipeline-error.ts';
+import { pipelineChecks } from '../definition/pipeline-error.ts';
 import { type DeadLetterContent, reasonOf } from '../dead-letters/dead-letter.ts';
 import { requestContent, rootOf } from '../definition/request.ts';
 import { type PendingRecord, type TopicMap, countRecords, madeRecord } from '../definition/topic.ts';
@@ -34,10 +34,10 @@ interface WaitingKey<Request> extends LookupKey<Request> {
 export function lookup<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
   definition: LookupDefinition<Api, Request, Answers, Topics>,
 ): Processor<Request, Topics> {
-  const { size } = definition;
-  if (!(Number.isSafeInteger(size) && size > 0)) {
-    throw new PipelineError({ code: 'HEADGATE_DEFINITION', message: `lookup: size must be a whole number above 0, got ${size}` });
-  }
+  const { size, maxWaitMs = MAX_WAIT_MS } = definition;
+  const check = pipelineChecks('lookup', 'HEADGATE_DEFINITION');
+  check.whole({ size }, 1);
+  check.number({ maxWaitMs }, 0, 2 ** 31 - 1);
   return {
     sources: [definition.source],
     open: (context) => lookupWorker(definition, context),

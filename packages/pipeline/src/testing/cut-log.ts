@@ -1,3 +1,4 @@
+import { rangeChecks } from '@headgate/throttle/internal';
 import { type LaneWriter, type TopicLog, TopicLogError } from '@headgate/topics';
 
 /** Options of {@link cutLog}. */
@@ -23,6 +24,7 @@ export interface CutLog {
  * transaction is complete or missing. Each later operation fails with a `TopicLogError` (HEADGATE_TOPIC_LOG_FAILED).
  */
 export function cutLog(log: TopicLog, { at, isDurable }: CutLogOptions): CutLog {
+  rangeChecks('cutLog').whole({ at }, 1, Infinity);
   let operations = 0;
   let isCut = false;
   const failed = (): TopicLogError =>

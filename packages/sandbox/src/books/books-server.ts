@@ -1,3 +1,4 @@
+import { checkNumbers } from '../option-number.ts';
 import { createBooksService } from './books-service.ts';
 import type { BooksKey, BooksPlan } from './books-service.ts';
 import type { DailyQuotaOptions } from './daily-quota.ts';
@@ -68,7 +69,10 @@ export interface BooksSandbox extends AsyncDisposable {
 /** Starts an emulator of the book catalog on 127.0.0.1, with one address for each plan. Throws `SandboxOptionError` for invalid options. */
 export async function startBooks(options: BooksSandboxOptions = {}): Promise<BooksSandbox> {
   const { port = 0, keys, window = {}, dailyQuota, unknown = [], faults = [], latencyMs = 0, replay, seed = 1, now = Date.now } = options;
-  const { unknown404Body = '{"errorMessage":"Not Found"}' } = options;
+  const { maxBatch = 1_000, unknown404Body = '{"errorMessage":"Not Found"}' } = options;
+  checkNumbers({ seed }, { fractions: true });
+  // The plans have this port and the two after it.
+  checkNumbers({ port }, { least: 0, most: 65_533 });
   const random = seededRandom(seed);
   const loopback = await startLoopback({
     ports: port === 0 ? [0, 0, 0] : [port, port + 1, port + 2],
@@ -81,7 +85,7 @@ export async function startBooks(options: BooksSandboxOptions = {}): Promise<Boo
       limit404Body: options.limit404Body ?? unknown404Body,
       isUnknownBatch404: options.unknownBatch === 404,
       isUnknown: typeof unknown === 'function' ? unknown : (name) => unknown.includes(name),
-      maxBatch: options.maxBatch ?? 1000,
+      maxBatch,
       replayed: replay === undefined ? undefined : createBooksReplay(replay),
       seed,
       random,

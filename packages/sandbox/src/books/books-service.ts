@@ -1,3 +1,4 @@
+import { checkNumbers } from '../option-number.ts';
 import { createHash } from 'node:crypto';
 
 import type { Answer } from '../http/answer.ts';
@@ -48,7 +49,7 @@ export function createBooksService(options: BooksServiceOptions): (exchange: Exc
   if (twice !== undefined) throw new SandboxOptionError(`Two keys are named "${twice}"; give each its own name.`);
   createRequestWindow(windowOptions('default', window));
   if (dailyQuota !== undefined) createDailyQuota(dailyQuota);
-  if (!Number.isInteger(maxBatch) || maxBatch < 1) throw new SandboxOptionError(`maxBatch is ${maxBatch}; give a whole number from 1.`);
+  checkNumbers({ maxBatch }, { least: 1 });
   const budgets = new Map<string, { readonly window: RequestWindow; readonly quota: DailyQuota | undefined }>();
   const keysSeen = new Map<string, string>();
   let refusals = 0;

@@ -1,3 +1,4 @@
+import { checkNumbers } from '../option-number.ts';
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /** A daily limit of ISBNs for each key. */
@@ -19,9 +20,7 @@ export function createDailyQuota({ isbns, resetsAt = '00:00' }: DailyQuotaOption
   if (hours === undefined || minutes === undefined) {
     throw new SandboxOptionError(`dailyQuota.resetsAt is "${resetsAt}"; write a time of day in UTC, such as 00:00.`);
   }
-  if (!Number.isInteger(isbns) || isbns < 0) {
-    throw new SandboxOptionError(`dailyQuota.isbns is ${isbns}; give a whole number of ISBNs.`);
-  }
+  checkNumbers({ 'dailyQuota.isbns': isbns }, { least: 0 });
   const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000;
   let day = Number.NaN;
   let used = 0;

@@ -1,3 +1,4 @@
+import { checkNumbers } from '../option-number.ts';
 import { hash32, mix32 } from '../seeded-random.ts';
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
@@ -86,20 +87,13 @@ function generatedId(seed: number, index: number): string {
 }
 
 function check({ followers, suspendedShare = 0, shiftEvery, blockSize = 5000 }: FollowerListOptions): void {
-  if (typeof followers === 'number') {
-    if (!Number.isInteger(followers) || followers < 0 || followers > 2 ** 31) {
-      throw new SandboxOptionError(`followers is ${followers}; give a whole number from 0 to 2,147,483,648, or a list of ids.`);
-    }
-  } else {
+  if (!Array.isArray(followers)) checkNumbers({ followers }, { least: 0, most: 2 ** 31 });
+  else {
     // IDs are inserted into JSON unquoted: a leading zero or a sign would change their meaning.
     const wrong = followers.find((id) => !/^(?:0|[1-9]\d*)$/u.test(id));
     if (wrong !== undefined) throw new SandboxOptionError(`"${wrong}" in followers isn't an ID; write IDs as strings of digits.`);
   }
-  if (!(suspendedShare >= 0 && suspendedShare < 1)) {
-    throw new SandboxOptionError(`suspendedShare is ${suspendedShare}; give 0 up to below 1.`);
-  }
-  if (shiftEvery !== undefined && (!Number.isInteger(shiftEvery) || shiftEvery < 1)) {
-    throw new SandboxOptionError(`shiftEvery is ${shiftEvery}; give a whole number of pages from 1.`);
-  }
-  if (!Number.isInteger(blockSize) || blockSize < 1) throw new SandboxOptionError(`The page size is ${blockSize}; give 1 to 5000 ids.`);
+  checkNumbers({ suspendedShare }, { least: 0, most: 0.999_999, fractions: true });
+  if (shiftEvery !== undefined) checkNumbers({ shiftEvery }, { least: 1, most: Infinity });
+  checkNumbers({ pageSize: blockSize }, { least: 1, most: 5_000 });
 }

@@ -390,7 +390,7 @@ test('options that cannot be are refused by name', async () => {
   await expect(startFollowers({ users: { a: {}, A: {} } })).rejects.toThrow('The user A occurs twice');
   await expect(startFollowers({ users: { a: { id: '1' }, b: { id: '1' } } })).rejects.toThrow('The user id 1 occurs twice');
   await expect(startFollowers({ users: { a: { id: 'x' } } })).rejects.toThrow('give digits');
-  await expect(startFollowers({ users: { a: { pageSize: 5001 } } })).rejects.toThrow('pageSize of user a is 5001');
+  await expect(startFollowers({ users: { a: { pageSize: 5001 } } })).rejects.toThrow('pageSize is 5001');
   await expect(startFollowers({ window: { limit: 0 } })).rejects.toThrow('window.limit is 0');
   await expect(startFollowers({ latencyMs: -1 })).rejects.toThrow('latencyMs is -1');
   await expect(startFollowers({ port: 70_000 })).rejects.toThrow('port is 70000');

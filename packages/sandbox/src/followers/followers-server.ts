@@ -1,3 +1,4 @@
+import { checkNumbers } from '../option-number.ts';
 import type { Fault } from '../http/fault.ts';
 import { createAuthentication } from './follower-credentials.ts';
 import type { FollowersCredential } from './follower-credentials.ts';
@@ -85,6 +86,8 @@ export async function startFollowers(options: FollowersSandboxOptions = {}): Pro
   const { port = 0, credentials, window, faults = [], latencyMs = 0, replay, seed = 1, now = Date.now } = options;
   const replayed = replay === undefined ? undefined : createFollowersReplay(replay, followersPath);
   const { users = replayed === undefined ? { alpha: { followers: 12_345 } } : {} } = options;
+  checkNumbers({ seed }, { fractions: true });
+  checkNumbers({ port }, { least: 0, most: 65_535 });
   const directory = createUserDirectory(users, seed);
   const loopback = await startLoopback({
     ports: [port],

@@ -32,7 +32,7 @@ test('a fault is applied to its requests and no others; the first listed wins', 
 });
 
 test('places that cannot be and names a service has not are refused', () => {
-  expect(() => planFaults([{ name: 'cut', at: 0 }])).toThrow('requests count from 1');
-  expect(() => planFaults([{ name: 'cut', at: 1, times: 0 }])).toThrow('1 or more');
+  expect(() => planFaults([{ name: 'cut', at: 0 }])).toThrow('at of the fault cut is 0');
+  expect(() => planFaults([{ name: 'cut', at: 1, times: 0 }])).toThrow('times of the fault cut is 0');
   expect(() => planFaults([{ name: 'cursor-loop', at: 1 }], ['cursor-loop'])).toThrow("isn't available for this service");
 });

@@ -1,3 +1,4 @@
+import { checkNumbers } from '../option-number.ts';
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /** Names of all faults, as `parseFault` reads them. */
@@ -98,13 +99,20 @@ export type FaultPlan = (requestNumber: number) => Fault | undefined;
 
 /** Checks faults and creates their plan. Throws `SandboxOptionError` for an invalid fault, or for a name in `refused`. */
 export function planFaults(faults: readonly Fault[], refused: readonly FaultName[] = []): FaultPlan {
-  for (const { name, at = 1, times } of faults) {
+  for (const fault of faults) {
+    const { name, at = 1 } = fault;
     if (!faultNames.includes(name)) throw new SandboxOptionError(`"${name}" isn't the name of a fault. ${knownNames()}`);
     if (refused.includes(name)) throw new SandboxOptionError(`The fault ${name} isn't available for this service; remove it.`);
-    if (!Number.isInteger(at) || at < 1) throw new SandboxOptionError(`The fault ${name} is set at request ${at}; requests count from 1.`);
-    if (times !== undefined && !(times >= 1)) {
-      throw new SandboxOptionError(`The fault ${name} is set for ${times} requests; give 1 or more.`);
-    }
+    checkNumbers({ [`at of the fault ${name}`]: at }, { least: 1 });
+    checkNumbers({ [`times of the fault ${name}`]: timesOf(fault) }, { least: 1, most: Infinity });
+    const {
+      retryAfterMs = 0,
+      intervalMs = 0,
+      bytes = 0,
+      minutes = 0,
+    } = fault as { [Name in 'retryAfterMs' | 'intervalMs' | 'bytes' | 'minutes']?: unknown };
+    checkNumbers({ retryAfterMs, intervalMs, bytes }, { least: 0 });
+    checkNumbers({ minutes }, { fractions: true });
   }
   return (requestNumber) =>
     faults.find((fault) => {
@@ -114,7 +122,8 @@ export function planFaults(faults: readonly Fault[], refused: readonly FaultName
 }
 
 function timesOf(fault: Fault): number {
-  return fault.times ?? (fault.name === 'clock-skew' ? Number.POSITIVE_INFINITY : 1);
+  const { times } = fault;
+  return times !== undefined ? times : fault.name === 'clock-skew' ? Number.POSITIVE_INFINITY : 1;
 }
 
 function knownNames(): string {

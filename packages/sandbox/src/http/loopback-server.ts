@@ -149,7 +149,6 @@ export async function startLoopback(options: LoopbackOptions): Promise<Loopback>
 }
 
 async function listen(server: Server, port: number): Promise<string> {
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new SandboxOptionError(`port is ${port}; give 0 to 65535.`);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       reject(

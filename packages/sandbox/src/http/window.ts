@@ -1,3 +1,4 @@
+import { checkNumbers } from '../option-number.ts';
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /**
@@ -36,10 +37,8 @@ export interface RequestWindow {
 export function createRequestWindow(options: WindowOptions): RequestWindow {
   const { kind, limit, windowMs } = options;
   if (!windowKinds.includes(kind)) throw new SandboxOptionError(`window.kind is "${kind}"; give one of ${windowKinds.join(', ')}.`);
-  if (!Number.isInteger(limit) || limit < 1) {
-    throw new SandboxOptionError(`window.limit is ${limit}; give a whole number of requests from 1.`);
-  }
-  if (!(windowMs > 0)) throw new SandboxOptionError(`window.windowMs is ${windowMs}; give milliseconds above 0.`);
+  checkNumbers({ 'window.limit': limit }, { least: 1 });
+  checkNumbers({ 'window.windowMs': windowMs }, { least: 1, fractions: true });
   if (kind === 'rolling') return rollingWindow(limit, windowMs);
   const startOf = kind === 'wall-clock' ? (nowMs: number) => Math.floor(nowMs / windowMs) * windowMs : (nowMs: number) => nowMs;
   return intervalWindow(limit, windowMs, startOf);

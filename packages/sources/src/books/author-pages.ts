@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Checkpoint, Paging, WalkOptions } from '../paging.ts';
 import { SourceError } from '../source-error.ts';
 import type { QueryOptions } from '../source.ts';
-import { invalidOption } from './options.ts';
+import { booksChecks } from './options.ts';
 import { authorQuery, type AuthorOptions } from './query.ts';
 import type { AuthorAnswer } from './results.ts';
 import { waitForCredit } from './wait-for-credit.ts';
@@ -81,7 +81,7 @@ export function authorPaging(
   { page = 1, pageSize = AUTHOR_PAGE_SIZE, maxPages = MOST_PAGES }: AuthorWalk = {},
 ): Paging<AuthorPageQuery, AuthorPageAnswer, AuthorCursor> {
   authorQuery(name, { page, pageSize });
-  if (!(Number.isSafeInteger(maxPages) && maxPages >= 1)) throw invalidOption(`maxPages must be a whole number from 1, got ${maxPages}`);
+  booksChecks().whole({ maxPages }, 1);
   return {
     first: { page, pageSize },
     query: (cursor) => ({ name, cursor }),

@@ -340,9 +340,13 @@ test.each<[string, Partial<BooksOptions>, RegExp]>([
   ['no address', {}, /set baseUrl, or baseUrls\.default for the default plan/],
   ['none for the plan', { baseUrls: { default: 'http://127.0.0.1:1' }, plan: 'pro' }, /baseUrls\.pro/],
   ['a key twice', { baseUrl: 'http://127.0.0.1:1', credentials: [{ name: 'a', signer: apiKey(KEY) }] }, /either key or credentials/],
-  ['maxBatch 0', { baseUrl: 'http://127.0.0.1:1', maxBatch: 0 }, /maxBatch must be a whole number of ISBNs above 0, got 0/],
+  ['maxBatch 0', { baseUrl: 'http://127.0.0.1:1', maxBatch: 0 }, /maxBatch must be a whole number from 1, got 0/],
   ['batchWaitMs -1', { baseUrl: 'http://127.0.0.1:1', batchWaitMs: -1 }, /batchWaitMs/],
-  ['a quota below a batch', { baseUrl: 'http://127.0.0.1:1', perDay: { isbns: 99 } }, /perDay.isbns must be .* at least maxBatch \(100\)/],
+  [
+    'a quota below a batch',
+    { baseUrl: 'http://127.0.0.1:1', perDay: { isbns: 99 } },
+    /perDay.isbns, which is at least maxBatch, must be a whole number from 100, got 99/,
+  ],
   ['no time of day', { baseUrl: 'http://127.0.0.1:1', perDay: { isbns: 100, resetsAt: '24:00' } }, /perDay.resetsAt/],
   ['an address with a password', { baseUrl: `http://a:${KEY}@127.0.0.1:1` }, /baseUrl/],
 ])('options that can’t be are refused: %s', (_, options, message) => {

@@ -1,5 +1,6 @@
 import { apiKey, type Secret } from '@headgate/auth';
 import { type Clock, nextTimeOfDay, systemClock } from '@headgate/throttle';
+import { type NumberChecks, numberChecks } from '@headgate/throttle/internal';
 import { SourceError } from '../source-error.ts';
 import type { Credential, Limit, SourceOptions } from '../source-options.ts';
 
@@ -57,14 +58,11 @@ export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions 
   const address = baseUrl ?? baseUrls?.[plan];
   if (address === undefined) throw invalidOption(`set baseUrl, or baseUrls.${plan} for the ${plan} plan`);
   if ((key === undefined) === (credentials === undefined)) throw invalidOption('set either key or credentials');
-  if (!Number.isSafeInteger(maxBatch) || maxBatch < 1)
-    throw invalidOption(`maxBatch must be a whole number of ISBNs above 0, got ${maxBatch}`);
-  if (!(batchWaitMs >= 0 && batchWaitMs <= LONGEST_WAIT_MS)) {
-    throw invalidOption(`batchWaitMs must be a number from 0 to ${LONGEST_WAIT_MS}, got ${batchWaitMs}`);
-  }
-  if (perDay !== undefined && (!Number.isSafeInteger(perDay.isbns) || perDay.isbns < maxBatch)) {
-    throw invalidOption(`perDay.isbns must be a whole number, at least maxBatch (${maxBatch}), got ${perDay.isbns}`);
-  }
+  const check = booksChecks();
+  check.whole({ maxBatch }, 1);
+  check.number({ batchWaitMs }, 0, LONGEST_WAIT_MS);
+  // A quota that is smaller than a batch would never permit one.
+  if (perDay !== undefined) check.whole({ 'perDay.isbns, which is at least maxBatch,': perDay.isbns }, maxBatch);
   const quotaReset: QuotaReset = { resetsAt: perDay?.resetsAt ?? '00:00', zone: perDay?.zone ?? 'UTC' };
   try {
     nextTimeOfDay({ at: quotaReset.resetsAt, zone: quotaReset.zone, afterMs: 0 });
@@ -91,6 +89,11 @@ export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions 
       }),
     },
   };
+}
+
+/** Checks of the numbers in options of books. */
+export function booksChecks(): NumberChecks {
+  return numberChecks((option, must) => invalidOption(`${option} must be ${must}`));
 }
 
 /** Creates the error for an invalid option. `what`: the option, and its valid values. */

@@ -2,7 +2,7 @@ import { toIsbn13 } from '@headgate/operators';
 import { percentEncoded } from '../http/wire-request.ts';
 import type { PathRequest } from '../source-definition.ts';
 import { SourceError } from '../source-error.ts';
-import { invalidOption } from './options.ts';
+import { booksChecks, invalidOption } from './options.ts';
 
 export type BooksQuery = BookQuery | AuthorQuery | BatchQuery;
 
@@ -125,11 +125,8 @@ export const DEFAULT_PAGE_SIZE = 20;
 export function authorQuery(name: string, { page, pageSize }: AuthorOptions): AuthorQuery {
   const flaw = authorFlaw(name);
   if (flaw !== undefined) throw invalidOption(`the author's name ${quoted(name)} ${flaw}`);
-  if (page !== undefined && !(Number.isSafeInteger(page) && page >= 1))
-    throw invalidOption(`page must be a whole number from 1, got ${page}`);
-  if (pageSize !== undefined && !(Number.isSafeInteger(pageSize) && pageSize >= 1 && pageSize <= LARGEST_PAGE)) {
-    throw invalidOption(`pageSize must be a whole number from 1 to ${LARGEST_PAGE}, got ${pageSize}`);
-  }
+  if (page !== undefined) booksChecks().whole({ page }, 1);
+  if (pageSize !== undefined) booksChecks().whole({ pageSize }, 1, LARGEST_PAGE);
   return { kind: 'author', name, ...(page !== undefined && { page }), ...(pageSize !== undefined && { pageSize }) };
 }
 

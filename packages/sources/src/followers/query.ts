@@ -1,3 +1,4 @@
+import { optionChecks } from '../checked-options.ts';
 import type { Paging, WalkOptions } from '../paging.ts';
 import { SourceError } from '../source-error.ts';
 import { MAX_EMPTY_PAGES } from '../walk-pages.ts';
@@ -51,11 +52,10 @@ export function followersPaging(options: FollowersWalk): Paging<FollowersQuery, 
   const { cursor = '-1', count = MOST_IDS, stringifyIds = true, direction = 'next', maxEmptyPages = MAX_EMPTY_PAGES } = options;
   const user = checkedUser(options);
   assertCursor(cursor);
-  if (!Number.isSafeInteger(count) || count < 1 || count > MOST_IDS)
-    refuse(`count must be a whole number from 1 to ${MOST_IDS}, got ${count}`);
+  const check = optionChecks('followers');
+  check.whole({ count }, 1, MOST_IDS);
+  check.whole({ maxEmptyPages }, 1);
   if (direction !== 'next' && direction !== 'previous') refuse(`direction must be next or previous, got ${JSON.stringify(direction)}`);
-  if (!(Number.isSafeInteger(maxEmptyPages) && maxEmptyPages >= 1))
-    refuse(`maxEmptyPages must be a whole number from 1, got ${maxEmptyPages}`);
   const common = { user, label: userLabel(user), count, stringifyIds, direction };
   return {
     first: cursor,

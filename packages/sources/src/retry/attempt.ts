@@ -11,7 +11,7 @@ import { type SignedRequest, signRequest } from '../http/sign-request.ts';
 import { isUnder, type WireRequest, wireRequest } from '../http/wire-request.ts';
 import type { LimitCheck } from '../limit-check.ts';
 import type { SourceRequest, WholeDefinition } from '../source-definition.ts';
-import { atOnce, ofDefinition, readable, SourceError, thrown } from '../source-error.ts';
+import { assertNumbers, atOnce, ofDefinition, readable, SourceError, thrown } from '../source-error.ts';
 import type { Verdict } from '../verdict.ts';
 import { lastingSecret, type SharedSecret } from './shared-secret.ts';
 import type { SourceCredential } from './source-credential.ts';
@@ -168,7 +168,12 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
   if (definition.evidence !== undefined) {
     const refused = status === 429;
     const call = () =>
-      inOrder(atOnce(definition.evidence?.(answer, context)) ?? {}, names).map((one) => (one ? { ...one, refused } : undefined));
+      inOrder(atOnce(definition.evidence?.(answer, context)) ?? {}, names).map((one) => {
+        if (!one) return undefined;
+        const { remaining, resetInMs, limit } = one;
+        assertNumbers({ remaining, resetInMs, limit });
+        return { ...one, refused };
+      });
     let evidence: readonly (BudgetEvidence | undefined)[];
     try {
       evidence = ofDefinition({ service, subject, name: 'evidence', call });
@@ -222,6 +227,8 @@ function redactedVerdict<Value>(verdict: Verdict<Value>, redact: Redact): Verdic
   if ('error' in verdict && !(verdict.error instanceof Error && 'code' in verdict.error)) {
     throw new TypeError(`it returned ${verdict.kind} with an error that isn't a SourceError`);
   }
+  const { retryInMs, offsetMs } = verdict as { readonly retryInMs?: unknown; readonly offsetMs?: unknown };
+  assertNumbers({ retryInMs, offsetMs });
   if ('reason' in verdict) return { ...verdict, reason: redact(verdict.reason) };
   if ('where' in verdict) return { ...verdict, where: redact(verdict.where) };
   if ('error' in verdict) verdict.error.message = redact(verdict.error.message);

@@ -1,7 +1,7 @@
 import type { Admission, CredentialPool, Delivery, Permit } from '@headgate/throttle';
-import { anySignal, pause } from '@headgate/throttle/internal';
+import { ABOVE_0, anySignal, pause } from '@headgate/throttle/internal';
 import { inOrder } from '../budgets.ts';
-import { checkShare } from '../checked-options.ts';
+import { optionChecks } from '../checked-options.ts';
 import type { AllowanceSender, AllowedRequest } from '../request-allowance.ts';
 import type { AttemptEvent } from '../source-options.ts';
 import { LimitCheck } from '../limit-check.ts';
@@ -64,7 +64,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
   };
 
   return async (query, { credits, signal, walk, share = 1 }) => {
-    checkShare(service, share);
+    optionChecks(service).number({ share }, ABOVE_0);
     const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(query) });
     const items = ofDefinition({ service, subject, name: 'items', call: () => wholeNumber(atOnce(definition.items(query))) });
     const weights = ofDefinition({

@@ -2,6 +2,7 @@ import { onAbort } from '../abort.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Ahead, Among, CredentialPool, Grant } from './credential-pool.ts';
 import type { Credit, CreditPool } from './credit-pool.ts';
+import { ABOVE_0, rangeChecks } from '../number-checks.ts';
 import { FairQueue, type Queued } from './fair-queue.ts';
 import { WaitingLines } from './waiting-lines.ts';
 
@@ -267,10 +268,15 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
 }
 
 /** Throws a `RangeError` for a number that would fail only after the slots are taken, or would end the turns of all walks. */
-function checkRequest({ items, share = 1 }: Pick<AcquireOptions, 'items' | 'share'>): void {
-  if (!Number.isSafeInteger(items) || items < 0) throw new RangeError(`admission: items must be a whole number from 0, got ${items}`);
-  if (!(share > 0 && share < Infinity)) throw new RangeError(`admission: share must be a number above 0, got ${share}`);
+function checkRequest({ items, weights = [], countedWithinMs = 0, rank = 0, share = 1 }: AcquireOptions<unknown>): void {
+  CHECK.whole({ items }, 0);
+  CHECK.number({ share }, ABOVE_0);
+  CHECK.number({ rank });
+  CHECK.number({ countedWithinMs }, 0, Infinity);
+  for (const weight of weights) CHECK.number({ 'each of the weights': weight }, 0);
 }
+
+const CHECK = rangeChecks('admission');
 
 function noneFor(weights: readonly number[], among: Among, { members }: CredentialPool): RangeError {
   const names = members.map(({ name }) => name);

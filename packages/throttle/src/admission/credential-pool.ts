@@ -1,3 +1,4 @@
+import { rangeChecks } from '../number-checks.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import type { JournalEntry } from '../budget/journal.ts';
@@ -253,7 +254,10 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   };
 
   const tryTake = (weights: readonly number[], options: TakeOptions = {}): Grant | undefined => {
-    const { nowMs: now = clock.monotonicMs() } = options;
+    const { nowMs: now = clock.monotonicMs(), countedWithinMs = 0 } = options;
+    const check = rangeChecks('credentialPool');
+    check.number({ nowMs: now });
+    check.number({ countedWithinMs }, 0, Infinity);
     const node = choose(weights, options, now);
     if (node === undefined) return undefined;
     const { name, budgets, journal } = node.member;

@@ -1,3 +1,5 @@
+import { rangeChecks } from '../number-checks.ts';
+
 /** Options of {@link creditPool}. */
 export interface CreditPoolOptions {
   /** Maximum outstanding items: requested or delivered, and not yet acknowledged. */
@@ -31,9 +33,10 @@ export interface Credit {
   release(): void;
 }
 
-/** Creates a pool of credit. Throws a `RangeError` unless `max` is a positive number or `Infinity`. */
+/** Creates a pool of credit. Throws a `RangeError` unless `max` is a whole number from 1 or `Infinity`. */
 export function creditPool({ max }: CreditPoolOptions): CreditPool {
-  if (!(max > 0)) throw new RangeError(`creditPool: max must be a positive number of items, got ${max}`);
+  const check = rangeChecks('creditPool');
+  check.whole({ max }, 1, Infinity);
   const listeners = new Set<() => void>();
   let outstanding = 0;
 
@@ -49,7 +52,7 @@ export function creditPool({ max }: CreditPoolOptions): CreditPool {
     },
     hasRoom,
     reserve(reserved) {
-      checkCount('reserve', reserved);
+      check.whole({ 'the number of items': reserved }, 0);
       if (!hasRoom(reserved)) throw new RangeError(`creditPool: ${reserved} items don't fit: ${outstanding} of ${max} are outstanding`);
       let held = reserved;
       let released = false;
@@ -59,7 +62,7 @@ export function creditPool({ max }: CreditPoolOptions): CreditPool {
           return held;
         },
         resize(items) {
-          checkCount('resize', items);
+          check.whole({ 'the number of items': items }, 0);
           if (released) return;
           const shrinks = items < held;
           outstanding += items - held;
@@ -80,8 +83,4 @@ export function creditPool({ max }: CreditPoolOptions): CreditPool {
       return () => listeners.delete(callback);
     },
   };
-}
-
-function checkCount(what: string, items: number): void {
-  if (!Number.isSafeInteger(items) || items < 0) throw new RangeError(`creditPool: ${what} needs a whole number of items, got ${items}`);
 }

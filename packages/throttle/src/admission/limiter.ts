@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { credentialPool } from './credential-pool.ts';
 import { creditPool } from './credit-pool.ts';
 import type { RateBudget } from '../budget/rate-budget.ts';
+import { rangeChecks } from '../number-checks.ts';
 import { retryAfterMs } from '../retry-after.ts';
 
 /** A credential: its name, or an object with a name. */
@@ -107,8 +108,7 @@ export function refused(from: RefusedOptions): Refused {
     return new Refused((epochMs) => retryAfterMs({ headers, epochMs }) ?? UNSAID_WAIT_MS);
   }
   const { retryInMs } = from;
-  if (!(retryInMs >= 0 && retryInMs < Infinity))
-    throw new RangeError(`refused: retryInMs must be a number of milliseconds from 0, got ${retryInMs}`);
+  rangeChecks('refused').number({ retryInMs }, 0);
   return new Refused(() => retryInMs);
 }
 
@@ -154,8 +154,9 @@ const MAX_REFUSALS = 10;
  */
 export function limiter<C extends LimiterCredential = string>(options: LimiterOptions<C>): Limiter<C> {
   const { budgets, concurrency = Infinity, maxQueue = MAX_QUEUE, clock = systemClock() } = options;
-  checkCount('concurrency', concurrency, 1);
-  checkCount('maxQueue', maxQueue, 0);
+  const check = rangeChecks('limiter');
+  check.whole({ concurrency }, 1, Infinity);
+  check.whole({ maxQueue }, 0, Infinity);
   // The cast assumes that `C` is `string` if there is no option `credentials`.
   const credentials = options.credentials ?? (['default'] as unknown as readonly C[]);
   if (typeof budgets !== 'function' && credentials.length > 1)
@@ -170,9 +171,9 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
   const credits = creditPool({ max: concurrency });
   const queue = admission({ pool, clock });
   const weightsOf = (weight: RunOptions['weight']): readonly number[] =>
-    typeof weight === 'number'
-      ? Array.from({ length: Math.max(...members.map((one) => one.budgets.length)) }, () => weight)
-      : (weight ?? []);
+    weight === undefined || Array.isArray(weight)
+      ? (weight ?? [])
+      : Array.from({ length: Math.max(...members.map((one) => one.budgets.length)) }, () => weight as number);
   let begun = 0;
   const waiting = (): number => begun - credits.outstanding;
   const isFree = ({ weights, among }: Attempt): boolean =>
@@ -254,9 +255,4 @@ function queueFull(maxQueue: number): QueueFullError {
   return new QueueFullError(
     `limiter: ${maxQueue} calls are already waiting, the maximum (maxQueue). Start fewer at once, or raise maxQueue.`,
   );
-}
-
-function checkCount(what: string, count: number, least: number): void {
-  if (!(count >= least && (Number.isSafeInteger(count) || count === Infinity)))
-    throw new RangeError(`limiter: ${what} must be a whole number from ${least}, got ${count}`);
 }

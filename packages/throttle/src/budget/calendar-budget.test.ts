@@ -202,8 +202,8 @@ describe('monthlyBudget', () => {
 
   it('refuses what can not be', () => {
     expect(() => monthlyBudget({ limit: 1.5 })).toThrow(/monthlyBudget: limit must be a whole number/);
-    expect(() => monthlyBudget({ limit: 1, resetsOn: 0 })).toThrow(/0 isn't a day of a month/);
-    expect(() => monthlyBudget({ limit: 1, resetsOn: 32 })).toThrow(/32 isn't a day of a month/);
+    expect(() => monthlyBudget({ limit: 1, resetsOn: 0 })).toThrow(/monthlyBudget: resetsOn must be a whole number from 1 to 31, got 0/);
+    expect(() => monthlyBudget({ limit: 1, resetsOn: 32 })).toThrow(/resetsOn must be a whole number from 1 to 31, got 32/);
     expect(() => monthlyBudget({ limit: 1, resetsAt: '7:00' })).toThrow(/isn't a time of day/);
     expect(() => monthlyBudget({ limit: 1, zone: 'Mars/Olympus' })).toThrow(RangeError);
   });

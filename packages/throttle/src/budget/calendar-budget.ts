@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../clock.ts';
+import { rangeChecks } from '../number-checks.ts';
 import { nextDayOfMonth, nextTimeOfDay } from './next-reset.ts';
 import { checkBudget, RollingBudget, type RateBudget } from './rate-budget.ts';
 
@@ -37,6 +38,7 @@ export function dailyBudget({ resetsAt = '00:00', zone = 'UTC', ...options }: Da
 
 /** Creates a budget that resets on a day of the month. Throws a `RangeError` for an invalid number, day, time or zone. */
 export function monthlyBudget({ resetsOn = 1, resetsAt = '00:00', zone = 'UTC', ...options }: MonthlyBudgetOptions): RateBudget {
+  rangeChecks('monthlyBudget').whole({ resetsOn }, 1, 31);
   const nextReset = (afterMs: number): number => nextDayOfMonth({ day: resetsOn, at: resetsAt, zone, afterMs });
   return calendarBudget(
     { name: 'monthlyBudget', windowMs: LONGEST_MONTH_MS, resets: `month ${resetsOn} ${resetsAt} ${zone}`, nextReset },

@@ -1,3 +1,5 @@
+import { rangeChecks } from '../number-checks.ts';
+
 /** Options of {@link nextTimeOfDay}. */
 export interface NextTimeOfDayOptions {
   /** Time of day, `HH:MM`, 00:00 to 23:59. */
@@ -15,12 +17,15 @@ export interface NextDayOfMonthOptions extends NextTimeOfDayOptions {
 }
 
 const DAY_MS = 86_400_000;
+/** The last instant of a `Date`, in epoch ms. */
+const LAST_INSTANT_MS = 8.64e15;
 
 /**
  * Returns the next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at`. If clocks skip that time, the result is later
  * by the time skipped. If they show it twice, the result is one of the two instants. Throws a `RangeError` for an invalid time or zone.
  */
 export function nextTimeOfDay({ at, zone, afterMs }: NextTimeOfDayOptions): number {
+  rangeChecks('a reset').number({ afterMs }, -LAST_INSTANT_MS, LAST_INSTANT_MS);
   const timeMs = timeOfDayMs(at);
   const shown = shownIn(zone);
   for (let day = Math.floor(shown(afterMs) / DAY_MS); ; day += 1) {
@@ -35,7 +40,8 @@ export function nextTimeOfDay({ at, zone, afterMs }: NextTimeOfDayOptions): numb
  * invalid day, time or zone.
  */
 export function nextDayOfMonth({ day, at, zone, afterMs }: NextDayOfMonthOptions): number {
-  if (!Number.isInteger(day) || day < 1 || day > 31) throw new RangeError(`${day} isn't a day of a month: write 1 to 31`);
+  rangeChecks('nextDayOfMonth').whole({ day }, 1, 31);
+  rangeChecks('a reset').number({ afterMs }, -LAST_INSTANT_MS, LAST_INSTANT_MS);
   const timeMs = timeOfDayMs(at);
   const shown = shownIn(zone);
   const today = new Date(shown(afterMs));

@@ -1,3 +1,4 @@
+import { ABOVE_0, rangeChecks } from '../number-checks.ts';
 import { SlidingWindowLog } from './sliding-window-log.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { BudgetSnapshot } from './journal.ts';
@@ -134,9 +135,8 @@ const PATIENCE = 10;
 /** Creates a budget. Throws a `RangeError` for an invalid number. */
 export function rateBudget(options: RateBudgetOptions): RateBudget {
   const { windowMs } = options;
+  rangeChecks('rateBudget').number({ windowMs }, ABOVE_0);
   checkBudget('rateBudget', options);
-  if (!(windowMs > 0 && windowMs < Infinity))
-    throw new RangeError(`rateBudget: windowMs must be a positive number of milliseconds, got ${windowMs}`);
   return new RollingBudget(options);
 }
 
@@ -145,12 +145,10 @@ export function checkBudget(
   name: string,
   { limit, guardMs = 0, maxDelayMs = 0, leaseMs = () => 0 }: Pick<RateBudgetOptions, 'limit' | 'guardMs' | 'maxDelayMs' | 'leaseMs'>,
 ): void {
-  if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`${name}: limit must be a whole number above 0, got ${limit}`);
-  for (const [option, ms] of Object.entries({ guardMs, maxDelayMs })) {
-    if (!(ms >= 0 && ms < Infinity)) throw new RangeError(`${name}: ${option} must be a number of milliseconds from 0, got ${ms}`);
-  }
-  const lease = leaseMs();
-  if (!(lease >= 0)) throw new RangeError(`${name}: leaseMs must return a number of milliseconds from 0, got ${lease}`);
+  const check = rangeChecks(name);
+  check.whole({ limit }, 1);
+  check.number({ guardMs, maxDelayMs }, 0);
+  check.number({ 'the result of leaseMs': leaseMs() }, 0, Infinity);
 }
 
 export interface RollingBudgetOptions extends RateBudgetOptions {
@@ -244,7 +242,7 @@ export class RollingBudget implements RateBudget {
   }
 
   #checkWeight(weight: number): void {
-    if (!(weight >= 1 && weight <= this.limit))
+    if (typeof weight !== 'number' || !(weight >= 1 && weight <= this.limit))
       throw new RangeError(`rateBudget: a weight of ${weight} exceeds the limit of ${this.limit}`);
   }
 
@@ -276,7 +274,8 @@ export class RollingBudget implements RateBudget {
   }
 
   take(weight = 1, now: number = this.#clock.monotonicMs()): Slot {
-    if (this.freeAt(weight, now) > now) throw new RangeError(`rateBudget: ${weight} of ${this.limit} isn't free now; check freeAt first`);
+    if (!(this.freeAt(weight, now) <= now))
+      throw new RangeError(`rateBudget: ${weight} of ${this.limit} isn't free now; check freeAt first`);
     const slot = new RollingSlot({
       weight,
       clock: this.#clock,
@@ -292,12 +291,18 @@ export class RollingBudget implements RateBudget {
   }
 
   holdUntil(untilMs: number): void {
-    if (Number.isNaN(untilMs)) throw new RangeError('rateBudget: holdUntil needs a monotonic instant in milliseconds, got NaN');
+    rangeChecks('rateBudget').number({ untilMs }, -Infinity, Infinity);
     this.#heldUntil = Math.max(this.#heldUntil, untilMs);
   }
 
   #isPossible({ remaining, resetInMs }: BudgetEvidence): boolean {
-    return Number.isSafeInteger(remaining) && remaining >= 0 && resetInMs >= 0 && resetInMs <= this.windowMs + HEADER_GRAIN_MS;
+    return (
+      Number.isSafeInteger(remaining) &&
+      remaining >= 0 &&
+      typeof resetInMs === 'number' &&
+      resetInMs >= 0 &&
+      resetInMs <= this.windowMs + HEADER_GRAIN_MS
+    );
   }
 
   #observe({ remaining, resetInMs, refused = false }: BudgetEvidence, { sentAt, weight }: RollingSlot, now: number): Sighting {
@@ -348,7 +353,11 @@ export class RollingBudget implements RateBudget {
       this.#others.restore(others, now, 2 * this.#busyForMs(0));
     }
     if (elsewhere && this.#written === this.#log) this.#written = this.#log.copy();
-    for (const [ms, weight] of busy) this.#count({ until: now + leftMs(ms), wasRefused: false, elsewhere }, weight);
+    const check = rangeChecks('rateBudget');
+    for (const [ms, weight] of busy) {
+      check.number({ 'the time of a busy slot': ms, 'the weight of a busy slot': weight });
+      this.#count({ until: now + leftMs(ms), wasRefused: false, elsewhere }, weight);
+    }
     // Slots that the snapshot no longer lists can be busy again.
     if (freedMs !== null) this.#freedBefore = Math.max(this.#freedBefore, now + leftMs(-freedMs));
     this.holdUntil(Math.max(now + Math.min(heldMs, mostMs), this.#freedBefore));

@@ -1,6 +1,7 @@
 import { Observable, type ObservableInput, type Subscription, from } from 'rxjs';
 import { onAbort } from '../abort.ts';
 import { type CreditPool, creditPool } from '../admission/credit-pool.ts';
+import { rangeChecks } from '../number-checks.ts';
 import type { Delivery, PageReader } from './page-reader.ts';
 
 /** Options of {@link drain}. */
@@ -32,6 +33,9 @@ export function drain<T, R>(
   project: (page: T) => ObservableInput<R>,
   { maxOutstanding = 20_000, credits, readAhead = Infinity, walk, signal }: DrainOptions = {},
 ): Observable<R> {
+  const check = rangeChecks('drain');
+  check.whole({ maxOutstanding }, 1, Infinity);
+  check.whole({ readAhead }, 0, Infinity);
   return new Observable<R>((subscriber) => {
     if (signal?.aborted === true) {
       subscriber.error(signal.reason);

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import type { Credit } from '../admission/credit-pool.ts';
 import { latestSignal } from '../abort.ts';
+import { rangeChecks } from '../number-checks.ts';
 import { batcher } from './batcher.ts';
 import type { Delivery, PageReader, PageReadOptions } from './page-reader.ts';
 import type { PageStage } from './through.ts';
@@ -31,9 +32,9 @@ const LONGEST_WAIT_MS = 2 ** 31 - 1;
  * Throws a `RangeError` for an invalid size or time.
  */
 export function gather<T>({ size, maxWaitMs, clock = systemClock() }: GatherOptions): PageStage<T, T[]> {
-  if (!Number.isSafeInteger(size) || size < 1) throw new RangeError(`gather: size must be a whole number above 0, got ${size}`);
-  if (!(maxWaitMs >= 0 && maxWaitMs <= LONGEST_WAIT_MS))
-    throw new RangeError(`gather: maxWaitMs must be 0 to ${LONGEST_WAIT_MS} ms, got ${maxWaitMs}`);
+  const check = rangeChecks('gather');
+  check.whole({ size }, 1);
+  check.number({ maxWaitMs }, 0, LONGEST_WAIT_MS);
   return { read: (values) => gathered(values, { size, maxWaitMs, clock }) };
 }
 

@@ -332,7 +332,7 @@ describe('gather', () => {
   });
 
   it('refuses a size and a time that can not be', () => {
-    expect(() => gather({ size: 0, maxWaitMs: 1 })).toThrow('gather: size must be a whole number above 0, got 0');
+    expect(() => gather({ size: 0, maxWaitMs: 1 })).toThrow('gather: size must be a whole number from 1, got 0');
     for (const maxWaitMs of [-1, 2 ** 31, NaN]) expect(() => gather({ size: 1, maxWaitMs })).toThrow(RangeError);
     for (const maxWaitMs of [0, 2 ** 31 - 1]) expect(() => gather({ size: 1, maxWaitMs })).not.toThrow();
   });

@@ -1,5 +1,6 @@
 import { type CreditPool, creditPool } from '../admission/credit-pool.ts';
 import { latestSignal } from '../abort.ts';
+import { rangeChecks } from '../number-checks.ts';
 import type { Delivery, PageReader } from './page-reader.ts';
 import { PageStream } from './page-stream.ts';
 
@@ -25,9 +26,11 @@ const MAX_OUTSTANDING = 20_000;
  * - *Cancels when* the consumer unsubscribes: the requests of all walks are aborted, and waiting pages are dropped with their credit.
  */
 export function mergePages<T>(streams: Iterable<PageStream<T>>, { maxOutstanding, credits }: MergePagesOptions = {}): PageStream<T> {
+  const max = maxOutstanding === undefined ? MAX_OUTSTANDING : maxOutstanding;
+  rangeChecks('mergePages').whole({ maxOutstanding: max }, 1, Infinity);
   const walks = [...streams];
   return new PageStream(() => {
-    const own = credits ?? creditPool({ max: maxOutstanding ?? MAX_OUTSTANDING });
+    const own = credits ?? creditPool({ max });
     const isOwn = credits !== undefined || maxOutstanding !== undefined;
     return mergedReader({
       readers: walks.map((walk) => walk.reader()),

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { rangeChecks } from '../number-checks.ts';
 
 /** A clock that moves only when a test advances it. */
 export interface VirtualClock extends Clock {
@@ -20,6 +21,8 @@ export interface VirtualClockOptions {
 
 /** Creates a clock for tests. */
 export function virtualClock({ epochMs: start = Date.UTC(2026, 0, 1) }: VirtualClockOptions = {}): VirtualClock {
+  const check = rangeChecks('virtualClock');
+  check.number({ epochMs: start });
   const timers = new Set<{ readonly at: number; readonly callback: () => void }>();
   let now = 0;
   let epochOffset = start;
@@ -33,6 +36,7 @@ export function virtualClock({ epochMs: start = Date.UTC(2026, 0, 1) }: VirtualC
       return () => timers.delete(timer);
     },
     async advance(ms) {
+      check.number({ 'the time to advance': ms }, 0);
       const end = now + ms;
       await settle();
       for (;;) {

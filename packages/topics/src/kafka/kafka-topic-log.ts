@@ -3,6 +3,7 @@ import type { ConnectionOptions } from 'node:tls';
 import type { MissingRight } from '../missing-right-error.ts';
 import { assertFields, bytesRecord, textRecord } from '../record-fields.ts';
 import { Backoff } from '../backoff.ts';
+import { MAX_INT32, assertTopics, assertWhole } from '../whole-options.ts';
 import type { FieldsOf } from '../pull-reader.ts';
 import { LaneHeldError } from '../lane-errors.ts';
 import { TopicMismatchError } from '../topic-errors.ts';
@@ -104,9 +105,13 @@ const BROKERS_APART_MS = 1_000;
 
 /**
  * Opens a topic log on a Kafka cluster. A lane's newcomer fences the older holder. Calls wait out temporary errors of brokers and connections. Throws
- * a `TopicLogError` (HEADGATE_TOPIC_LOG_OPEN) if the brokers can't be used now.
+ * a `TopicLogError` (HEADGATE_TOPIC_LOG_OPEN) if the brokers can't be used now, and a `RangeError` for an invalid number.
  */
 export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<TopicLog> {
+  const { replication = 3, transactionTimeoutMs = 60_000, sessionTimeoutMs = SESSION_TIMEOUT_MS, handoverMs = 5_000 } = options;
+  assertWhole('kafkaTopicLog', { replication }, 1, 32_767);
+  assertWhole('kafkaTopicLog', { transactionTimeoutMs, sessionTimeoutMs }, 1, MAX_INT32);
+  assertWhole('kafkaTopicLog', { handoverMs }, 0, MAX_INT32);
   assertKnownKafkajs();
   registerCodecs();
   const { brokers, clientId = 'headgate', ssl = false, sasl } = options;
@@ -261,6 +266,7 @@ class KafkaTopicLog implements TopicLog {
     { validateOnly = false }: { readonly validateOnly?: boolean } = {},
   ): Promise<CreatedTopics> {
     this.#assertOpen();
+    assertTopics(topics);
     const { replication = 3 } = this.#options;
     const { descriptions, ...done } = await this.#admin.run((cluster) => createTopics({ cluster, topics, replication, validateOnly }));
     this.#metadata.note(descriptions);

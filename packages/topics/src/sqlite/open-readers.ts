@@ -38,7 +38,7 @@ export class OpenReaders {
   }
 
   open(args: ReaderArgs): void {
-    const wrong = wrongStart(args.from);
+    const wrong = wrongStart(args.from, args.partitions ?? []);
     if (wrong !== undefined) throw new WorkerFailure({ kind: 'range', reason: wrong });
     const reader: OpenReader = { args, cursors: new Map(), waiting: null };
     this.#addCursors(reader);

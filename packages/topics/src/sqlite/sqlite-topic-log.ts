@@ -5,6 +5,7 @@ import type { FieldsOf } from '../pull-reader.ts';
 import { assertFields, bytesRecord, textRecord } from '../record-fields.ts';
 import { LiveState } from '../state-reading.ts';
 import { closedError } from '../topic-log-error.ts';
+import { MAX_INT32, assertTopics, assertWhole } from '../whole-options.ts';
 import type {
   CreatedTopics,
   GroupMember,
@@ -91,7 +92,14 @@ export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<To
     onAvailability,
     now: clock = Date.now,
   } = options;
-  assertNumbers({ busyTimeoutMs, pollMs, tombstoneRetentionMs, maxFileBytes, 'retention.maxAgeMs': retention?.maxAgeMs ?? 0 });
+  // SQLite takes an integer of 32 bits.
+  assertWhole('sqliteTopicLog', { busyTimeoutMs, pollMs }, 0, MAX_INT32);
+  assertWhole(
+    'sqliteTopicLog',
+    { tombstoneRetentionMs, maxFileBytes, ...(retention && { 'retention.maxAgeMs': retention.maxAgeMs }) },
+    0,
+    Infinity,
+  );
   const now = (): number => Math.floor(clock());
   const file = resolve(options.file);
   const link = new WorkerLink({ file, busyTimeoutMs, pollMs, tombstoneRetentionMs, maxFileBytes, readOnly }, options.worker);
@@ -103,18 +111,6 @@ export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<To
   }
   const deletion = retention && deleteOldRecords({ link, retention, now });
   return new SqliteTopicLog({ link, file, now, deletion, availability: onAvailability && availability(onAvailability) });
-}
-
-/** Throws for a number with which the log would delete what it should keep, or have no limit. */
-function assertNumbers({ busyTimeoutMs, ...others }: Readonly<Record<string, number>> & { readonly busyTimeoutMs: number }): void {
-  // SQLite takes an integer of 32 bits.
-  if (!Number.isInteger(busyTimeoutMs) || busyTimeoutMs < 0 || busyTimeoutMs >= 2 ** 31)
-    throw new RangeError(
-      `sqliteTopicLog: busyTimeoutMs must be a whole number of milliseconds from 0 to 2,147,483,647, got ${busyTimeoutMs}`,
-    );
-  for (const [option, value] of Object.entries(others)) {
-    if (!(value >= 0)) throw new RangeError(`sqliteTopicLog: ${option} must be a number from 0, got ${value}`);
-  }
 }
 
 interface InnerOptions {
@@ -149,6 +145,7 @@ class SqliteTopicLog implements TopicLog {
     { validateOnly = false }: { readonly validateOnly?: boolean } = {},
   ): Promise<CreatedTopics> {
     this.#assertOpen();
+    assertTopics(topics);
     return { ...(await this.#link.call('create-topics', { topics, validateOnly })), warnings: [] };
   }
 

@@ -83,7 +83,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
 
   async #open(cluster: Cluster): Promise<Position[]> {
     const { topic, partitions, from = 'earliest' } = this.#options.read;
-    const wrong = wrongStart(from);
+    const wrong = wrongStart(from, partitions ?? []);
     if (wrong !== undefined) throw new RangeError(wrong);
     const wanted = partitions ?? (await partitionsOf(cluster, topic));
     await assertPartitions(cluster, topic, wanted);
