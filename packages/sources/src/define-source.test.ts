@@ -139,7 +139,7 @@ describe('a transient failure', () => {
       100,
     );
     expect(error).toMatchObject({ code: 'HEADGATE_GAVE_UP' });
-    expect(scene.events.slice(0, 4).map(({ retryInMs }) => retryInMs)).toEqual([450, 900, 1_800, 3_600]);
+    expect(scene.events.slice(0, 4).map(({ retryInMs }) => retryInMs)).toEqual([475, 950, 1_900, 3_800]);
   });
 
   test('is not given up while it waits for budget', async () => {
@@ -205,7 +205,7 @@ describe('a connection that died while idle', () => {
   test('a new one that is reset is a failure like others', async () => {
     const scene = await play([reset, ok], { random: () => 0.999 });
     const requested = scene.query();
-    await expect.poll(() => scene.events).toMatchObject([{ outcome: 'transient', retryInMs: 499.5 }]);
+    await expect.poll(() => scene.events).toMatchObject([{ outcome: 'transient', retryInMs: 499.75 }]);
     await scene.drive(requested, 100);
   });
 

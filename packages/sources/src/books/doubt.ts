@@ -141,7 +141,7 @@ export class Patience {
   /** Returns the next wait in ms. It grows from 250 to 500 ms up to 15 to 30 s. */
   growing(): number {
     this.#waits += 1;
-    return this.#spend(delayMs(this.#waits - 1) * (0.5 + this.#random() / 2));
+    return this.#spend(delayMs(this.#waits - 1, this.#random));
   }
 
   /** Returns a wait in ms between a quarter of `ms` and seven quarters. */

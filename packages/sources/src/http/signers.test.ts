@@ -120,7 +120,7 @@ describe('a signer', () => {
     await scene.clock.advance(4_999);
     expect(scene.events).toHaveLength(0);
     await scene.clock.advance(1);
-    await requested;
+    await scene.drive(requested, 250);
     expect(scene.events).toMatchObject([
       { outcome: 'transient', reason: 'a: its signer returned nothing within 5,000 ms (timeout)' },
       { outcome: 'ok' },

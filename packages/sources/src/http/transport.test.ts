@@ -34,7 +34,7 @@ describe("a MockAgent of undici's", () => {
     at.intercept({ path: '/x' }).replyWithError(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
     at.intercept({ path: '/x' }).reply(200, '"good"');
     const scene = await play([], { dispatcher: agent, baseUrl: BASE });
-    expect((await scene.query()).value).toBe('good');
+    expect((await scene.drive(scene.query(), 250)).value).toBe('good');
     await expect(scene.query()).rejects.toMatchObject({
       code: 'HEADGATE_INVALID_REQUEST',
       message: expect.stringContaining("can't be sent"),
@@ -104,8 +104,8 @@ describe('a fetch', () => {
       retryForMs: 60_000,
     });
     (await scene.query()).credit.release();
-    (await scene.query()).credit.release();
-    await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_REDIRECTED' });
+    (await scene.drive(scene.query(), 250)).credit.release();
+    await expect(scene.drive(scene.query(), 250)).rejects.toMatchObject({ code: 'HEADGATE_REDIRECTED' });
     expect(scene.events.map(({ outcome, reason = '' }) => `${outcome} ${reason}`)).toEqual([
       'ok ',
       expect.stringMatching(/^transient the connection was lost before a response arrived/),

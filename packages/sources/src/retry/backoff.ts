@@ -30,15 +30,15 @@ export interface Backoff {
 const BASE_MS = 500;
 const CAP_MS = 30_000;
 
-/** Returns the maximum wait in ms. It doubles with each failure, from 500 ms to 30 s. */
-export function delayMs(failures: number): number {
-  return Math.min(CAP_MS, BASE_MS * 2 ** failures);
+/**
+ * Returns the wait after a failure, in ms: half to all of a delay that doubles with each failure, from 500 ms to 30 s. No wait is close to
+ * 0, and none is shorter than the one before it.
+ */
+export function delayMs(failures: number, random: () => number): number {
+  return Math.min(CAP_MS, BASE_MS * 2 ** failures) * (0.5 + random() / 2);
 }
 
-/**
- * Creates a backoff with full jitter: each wait is a random part of a delay that doubles from 500 ms to 30 s, so that clients that failed
- * together don't retry together.
- */
+/** Creates a backoff whose waits are random, so that clients that failed together don't retry together. */
 export function backoff({ nowMs, random, retryForMs }: BackoffOptions): Backoff {
   let failures = 0;
   let countedFrom: number | undefined;
@@ -61,7 +61,7 @@ export function backoff({ nowMs, random, retryForMs }: BackoffOptions): Backoff 
     },
     failed(atLeastMs = 0, isLast = isOver(atLeastMs)) {
       countedFrom ??= nowMs();
-      const delay = random() * delayMs(failures);
+      const delay = delayMs(failures, random);
       failures += 1;
       return isLast ? undefined : Math.max(0, Math.min(leftMs(), Math.max(delay, atLeastMs)));
     },

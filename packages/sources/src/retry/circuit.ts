@@ -87,6 +87,6 @@ export class Circuit {
   #delay(): void {
     const { clock, random } = this.#options;
     this.#failedAtMs = clock.monotonicMs();
-    this.#probeAtMs = this.#failedAtMs + delayMs(this.#probes) * (0.5 + random() / 2);
+    this.#probeAtMs = this.#failedAtMs + delayMs(this.#probes, random);
   }
 }

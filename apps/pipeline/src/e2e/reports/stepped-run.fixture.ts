@@ -13,8 +13,8 @@ import { sqliteTopicLog } from '@headgate/topics/sqlite';
 
 /** A virtual clock that can step to its next timer. */
 export interface SteppedClock extends Clock {
-  /** Advances to the next timer, at most to `untilMs`, and fires it. */
-  step(untilMs?: number): Promise<void>;
+  /** Advances to the next timer, if there is one, and fires it. */
+  step(): Promise<void>;
 }
 
 export function steppedClock(epochMs?: number): SteppedClock {
@@ -35,8 +35,8 @@ export function steppedClock(epochMs?: number): SteppedClock {
         cancel();
       };
     },
-    async step(untilMs = Infinity) {
-      const at = Math.min(untilMs, ...timers.values());
+    async step() {
+      const at = Math.min(...timers.values());
       if (at < Infinity) await clock.advance(Math.max(0, at - clock.monotonicMs()));
     },
   };
@@ -145,18 +145,13 @@ export async function steppedRun({ clock, services, pipelines, stopAtMs = Infini
   try {
     running = await start({ log, pipelines, clock, env: {}, signal: stop.signal, onEvent: (event) => void events.push(event) });
     const { done } = running;
-    let isDone = false;
-    done.then(
-      () => (isDone = true),
-      () => (isDone = true),
-    );
-    for (let quiet = 0; !isDone;) {
-      await pause(1);
-      quiet = services.some(({ isBusy }) => isBusy) || isBusy(running) ? 0 : quiet + 1;
-      if (quiet < QUIET_TURNS) continue;
-      await clock.step(Math.max(clock.monotonicMs() + 1, stopAtMs));
+    const isAnyBusy = (run: Running): boolean => {
       if (clock.monotonicMs() >= stopAtMs) stop.abort();
-    }
+      return services.some(({ isBusy: busy }) => busy) || isBusy(run);
+    };
+    if (stopAtMs < Infinity) clock.schedule(stopAtMs, () => undefined);
+    const begun = running;
+    await stepped(clock, () => isAnyBusy(begun), done);
     const { outcome, failures } = await done;
     const endedAt = clock.monotonicMs();
     const snapshot = running.snapshot();
@@ -187,6 +182,24 @@ export async function steppedRun({ clock, services, pipelines, stopAtMs = Infini
     await log.close();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Steps the clock until the promise has settled, but not while something is busy. Returns the promise's error, if it rejects. */
+export async function stepped(clock: SteppedClock, isAnyBusy: () => boolean, promise: Promise<unknown>): Promise<unknown> {
+  let isDone = false;
+  const ended = promise.then(
+    () => void (isDone = true),
+    (error: unknown) => {
+      isDone = true;
+      return error;
+    },
+  );
+  for (let quiet = 0; !isDone;) {
+    await pause(1);
+    quiet = isAnyBusy() ? 0 : quiet + 1;
+    if (quiet >= QUIET_TURNS) await clock.step();
+  }
+  return await ended;
 }
 
 /** A write on the log's thread can begin shortly after a request has ended. */
