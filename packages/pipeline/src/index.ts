@@ -72,6 +72,7 @@ export type {
   CarryingWalk,
   Crawl,
   RefusedPart,
+  WalkBeginning,
   WalkChange,
   WalkDefinition,
   WalkedSource,

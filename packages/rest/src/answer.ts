@@ -47,6 +47,8 @@ export interface RestPage {
   readonly digests: readonly string[];
   /** Epoch ms, by the clock of the service, at which the listing began at the latest. */
   readonly upTo: number;
+  /** The `{since}` of the request. */
+  readonly since: Time | undefined;
   /** True for the first response of a listing. */
   readonly isFirst: boolean;
   /** The cursor with which the listing continues; undefined after its last page. */
@@ -197,9 +199,17 @@ function emptyVerdict(stream: Stream, answer: HttpResponse, context: ClassifyCon
 
 /** A page without records. `found`: number of records in the response. */
 function noRecords({ headers }: HttpResponse, { query, epochMs }: ClassifyContext<RestQuery>, found: number) {
-  const { began = epochMs, upTo } = query.cursor;
+  const { began = epochMs, upTo, since } = query.cursor;
   const { stream } = query;
-  return { stream, records: [], digests: [], found, upTo: upTo ?? upToOf(began, epochMs, headers['date']), isFirst: upTo === undefined };
+  return {
+    stream,
+    records: [],
+    digests: [],
+    found,
+    since,
+    upTo: upTo ?? upToOf(began, epochMs, headers['date']),
+    isFirst: upTo === undefined,
+  };
 }
 
 function pageVerdict(stream: Stream, answered: Answered, keyParameters: readonly string[]): Verdict<RestPage> {

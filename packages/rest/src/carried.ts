@@ -18,6 +18,8 @@ export type Carried = {
 
 /** Maximum number of digests. A listing that needs more fails, because it could write records twice. In bytes, they are 800 kB of state. */
 export const MAX_DIGESTS = 100_000;
+/** Maximum number of digests that a listing without an order keeps until its end. */
+const MAX_KEPT = 10_000;
 const DIGEST_LENGTH = 8;
 
 /** The records of a page that were written, and the listing that the page belongs to. */
@@ -36,20 +38,21 @@ interface Listing {
   readonly before: Carried | undefined;
   /** The value after the previous page. */
   readonly now: Carried | undefined;
+  /** The times from which a record couldn't be written, so that the next listing starts there at the latest. Null: at the beginning. */
+  readonly held?: readonly (Time | null)[];
   /** Job of the listing, for errors. */
   readonly subject: string;
   readonly service: string;
 }
 
 /** The carried value after a page. Undefined for a stream without `since`. Throws a `SourceError` if it would have too many digests. */
-export function carriedOn(stream: Stream, page: Page, { before, now, subject, service }: Listing): Carried | undefined {
+export function carriedOn(stream: Stream, page: Page, { before, now, held = [], subject, service }: Listing): Carried | undefined {
   const { since } = stream;
   if (since === undefined) return undefined;
   const current: Carried = page.isFirst ? { newest: before?.newest, written: {} } : (now ?? { written: {} });
   const newest = newestOf(since, page, current.newest);
-  const from = secondOf(
-    Math.min(againFromMs(since, newest), isByTime(stream) ? nextFromMs(since, page) : Infinity) - sinceRoughness(stream),
-  );
+  const againMs = Math.min(...[newest, ...held].map((time) => againFromMs(since, time ?? undefined)));
+  const from = secondOf(Math.min(againMs, isByTime(stream) ? nextFromMs(since, page) : Infinity) - sinceRoughness(stream));
   const known = new Set(writtenOf(before));
   const written = new Map(Object.entries(current.written));
   for (const [i, record] of page.records.entries()) {
@@ -61,9 +64,17 @@ export function carriedOn(stream: Stream, page: Page, { before, now, subject, se
   if (page.next === undefined)
     for (const [second, digests] of Object.entries(before?.written ?? {})) written.set(second, (written.get(second) ?? '') + digests);
   const kept = [...written].filter(([second]) => Number(second) >= from);
-  const count = kept.reduce((sum, [, digests]) => sum + digests.length / DIGEST_LENGTH, 0);
-  if (count > MAX_DIGESTS) throw crowded(since, subject, service);
+  // In a list without this order, a record on a later page can turn out to be older, and not to fit.
+  const isSmall = page.next !== undefined && since.order !== 'ascending' && countOf(written) <= MAX_KEPT;
+  if (isSmall) return { newest, written: Object.fromEntries(written) };
+  if (countOf(kept) > MAX_DIGESTS) throw crowded(since, subject, service);
   return { newest, written: Object.fromEntries(kept) };
+}
+
+function countOf(written: Iterable<readonly [second: string, digests: string]>): number {
+  let length = 0;
+  for (const [, digests] of written) length += digests.length;
+  return length / DIGEST_LENGTH;
 }
 
 /** Time from which the next listing returns records again, epoch ms. */
@@ -83,7 +94,7 @@ function secondOf(ms: number): number {
 function crowded({ from, overlap = 0 }: Since, subject: string, service: string): SourceError {
   const most = MAX_DIGESTS.toLocaleString('en-US');
   const cure = overlap > 0 ? 'make overlap shorter' : 'write a more precise {since}';
-  const message = `${subject}: more than ${most} records are as new as the newest one, or newer than this listing, so later listings couldn't tell which are written. Check since.from (${from.text}), or ${cure}.`;
+  const message = `${subject}: more than ${most} records are as new as the newest one, or newer than this listing, so later listings couldn't tell which are written. Check since.from (${from.text}), dismiss dead letters of this stream, or ${cure}.`;
   const code: RestErrorCode = 'HEADGATE_SINCE_CROWDED';
   return new SourceError({ code, message, retryable: false, service, subject });
 }

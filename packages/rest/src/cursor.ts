@@ -41,15 +41,24 @@ export type Cursor = {
   readonly way?: string | undefined;
 };
 
-/** The first cursor of a listing that begins at `began`, epoch ms. */
-export function firstCursor(stream: Stream, carried: Carried | undefined, began: number): Cursor {
+/**
+ * The first cursor of a listing that begins at `began`, epoch ms. `held`: the times from which earlier listings couldn't write a record; null
+ * for the first listing's beginning.
+ */
+export function firstCursor(stream: Stream, carried: Carried | undefined, began: number, held: readonly (Time | null)[] = []): Cursor {
   const { pages, since } = stream;
   const at = firstAt(pages);
   const way = wayOf(stream);
   if (since === undefined) return { at, way };
   const { overlap = 0, first, zone } = since;
-  const from = carried?.newest === undefined ? first : shifted(carried.newest, -overlap, zone);
+  const newest = oldestOf([carried?.newest ?? null, ...held], zone);
+  const from = newest === null ? first : shifted(newest, -overlap, zone);
   return { at, way, began, ...windowFrom(since, from, began) };
+}
+
+/** The oldest of these times; null if one of them is null. */
+function oldestOf(times: readonly (Time | null)[], zone: Since['zone']): Time | null {
+  return times.reduce((one, other) => ((timeOf(other, zone) ?? -Infinity) < (timeOf(one, zone) ?? -Infinity) ? other : one));
 }
 
 /** A digest of the path and of `pages`; undefined if the stream has no `pages`. */

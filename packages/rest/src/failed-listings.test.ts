@@ -1,4 +1,4 @@
-import { replayDeadLetters, start } from '@headgate/pipeline';
+import { openDeadLetters, replayDeadLetters, start } from '@headgate/pipeline';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { startApi } from './api.fixture.ts';
@@ -23,6 +23,8 @@ interface Row {
   readonly id: number;
   readonly version: number;
   readonly at: string;
+  /** Missing in a record that doesn't fit. */
+  readonly name?: string;
 }
 
 const MINUTE = 60_000;
@@ -42,6 +44,7 @@ it(
           rounds: fc.array(
             fc.record({
               changed: fc.uniqueArray(fc.nat(11), { minLength: 1, maxLength: 8 }),
+              unfit: fc.uniqueArray(fc.nat(11), { maxLength: 4 }),
               failsAt: fc.option(fc.nat(4), { nil: undefined, freq: 1 }),
               replays: fc.boolean(),
             }),
@@ -74,7 +77,7 @@ it(
             get: '/items',
             query: { since: '{since}' },
             records: '$.items[*]',
-            key: '$.id',
+            key: ['$.name', '$.id'],
             since: { from: '$.at', order },
             pages: WAYS[way],
             errors: [{ status: 503, then: 'dead' as const, code: 'BROKEN' }],
@@ -105,6 +108,8 @@ it(
             await replay();
             await run(false);
           }
+          // The records that don't fit are mended, without a new time of change.
+          for (const [id, row] of rows) rows.set(id, { ...row, name: `n${id}` });
           // One listing completes what has failed, and one more reads what has changed since then. A replay then finds nothing.
           await run(true);
           await run(true);
@@ -115,6 +120,8 @@ it(
           await replay();
           await run(false);
           expect(await valuesOf(share, 'api.items')).toHaveLength(found.length);
+          const names = (topic: string): string => share.topics.prefix + topic;
+          expect(await Array.fromAsync(openDeadLetters({ log: share.log, group: share.group, names, pipeline: 'api' }))).toEqual([]);
         },
       ),
       { numRuns: RUNS },

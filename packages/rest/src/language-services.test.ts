@@ -352,7 +352,8 @@ describe('records', () => {
     expect(deadLetters).toMatchObject([
       {
         code: 'HEADGATE_INVALID_RECORD',
-        message: "items: a record can't be written: schema: $.name: expected string. Correct the path, or request it again.",
+        message:
+          "items: a record can't be written: schema: $.name: expected string. Correct the path or the schema, then replay the dead letter.",
       },
       { code: 'HEADGATE_INVALID_RECORD' },
     ]);

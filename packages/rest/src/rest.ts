@@ -38,7 +38,7 @@ import { exactNumber, kindOf, scalarOf } from './json-value.ts';
 import { type RestOptions, type Stream, fieldNames, isEach, keyPaths, neededFields, restOptions, wholeStreams } from './language.ts';
 import { recordSchema } from './record-schema.ts';
 import { type Fields, type RestQuery, httpRequest, valuesOf, withFields } from './request.ts';
-import { timeFlaw, timeOf } from './time.ts';
+import { type Time, timeFlaw, timeOf } from './time.ts';
 import { type TriedStream, triedStream } from './try.ts';
 
 /** A job of a section: the name of the stream, and the job's fields. */
@@ -159,10 +159,16 @@ function pipelineOf(name: string, section: RestOptions) {
     },
     open(_, io) {
       const api = defineSource(definition)(optionsOf(io));
+      const found = new WeakMap<readonly unknown[], readonly (string | undefined)[]>();
+      const flawsOf = (records: readonly unknown[], request: RestRequest): readonly (string | undefined)[] => {
+        const flaws = found.get(records) ?? records.map((record) => flawOf(streamOf(request.stream), record, fieldsOf(request)));
+        found.set(records, flaws);
+        return flaws;
+      };
       const listing = walk({
         source: api,
-        paging({ stream, ...fields }: RestRequest, { carried }): Paging<RestQuery, RestPage, Cursor> {
-          const first = firstCursor(streamOf(stream), carried as Carried | undefined, io.clock.epochMs());
+        paging({ stream, ...fields }: RestRequest, { carried, held }): Paging<RestQuery, RestPage, Cursor> {
+          const first = firstCursor(streamOf(stream), carried as Carried | undefined, io.clock.epochMs(), held as readonly (Time | null)[]);
           return {
             first,
             query: (cursor) =>
@@ -172,26 +178,54 @@ function pipelineOf(name: string, section: RestOptions) {
             next: ({ next }) => (next === undefined ? 'last' : { cursor: next }),
           };
         },
-        *records({ stream: of, records, digests, notice }, { request, page, carried, carrying, topics: make, refuse, warn }) {
+        *records(
+          { stream: of, records, digests, notice, since },
+          { request, page, carried, carrying, topics: make, refuse, release, warn },
+        ) {
           const stream = streamOf(of);
-          const written = new Set([carried, carrying].flatMap((some) => writtenOf(some as Carried | undefined)));
           if (notice !== undefined) warn(notice);
+          const flaws = flawsOf(records, request);
+          const written = new Set([carried, carrying].flatMap((some) => writtenOf(some as Carried | undefined)));
+          const isWritten = (i: number): boolean => written.has(digests[i] ?? '');
+          const [first] = flaws;
+          // `since` must not pass a page of which nothing is written.
+          if (stream.since !== undefined && first !== undefined && flaws.every((flaw, i) => flaw !== undefined && !isWritten(i)))
+            throw unusable(name, requestKey(request), `none of ${records.length} records can be written`, first);
           for (const [i, record] of records.entries()) {
-            const digest = digests[i] ?? '';
-            if (written.has(digest)) continue;
-            if (stream.since !== undefined) written.add(digest);
-            const flaw = flawOf(stream, record, fieldsOf(request));
-            if (flaw === undefined) yield* recordsOf(stream, record, request, make);
-            else refuse({ id: `${page}/${i}`, record, error: unusable(name, requestKey(request), flaw) });
+            if (isWritten(i)) continue;
+            const [digest = '', flaw] = [digests[i], flaws[i]];
+            const id = keyOf(stream, withFields(stream, record, fieldsOf(request))) ?? digest;
+            if (flaw !== undefined) {
+              const error = unusable(name, requestKey(request), "a record can't be written", flaw);
+              // The next listing starts at the record's time, or if it has none, where this page began.
+              const time = scalarOf(stream.since?.from.first(record));
+              refuse(
+                stream.since === undefined
+                  ? { id: `${page}/${i}`, record, error }
+                  : { id, record, error, held: timeOf(time, stream.since.zone) === undefined ? (since ?? null) : (time ?? null) },
+              );
+              continue;
+            }
+            if (stream.since !== undefined) {
+              written.add(digest);
+              release(id);
+              release(digest);
+            }
+            yield* recordsOf(stream, record, request, make);
           }
         },
-        carry: (page, now, { before, key: subject }) =>
-          carriedOn(streamOf(page.stream), page, {
+        carry(page, now, { request, key: subject, before, held }) {
+          const flaws = flawsOf(page.records, request);
+          const fits = (_: unknown, i: number): boolean => flaws[i] === undefined;
+          const fitting = { ...page, records: page.records.filter(fits), digests: page.digests.filter(fits) };
+          return carriedOn(streamOf(page.stream), fitting, {
             before: before as Carried | undefined,
             now: now as Carried | undefined,
+            held: held as readonly (Time | null)[],
             service: name,
             subject,
-          }),
+          });
+        },
         *lifecycle({ state, pages, items, reason }, { request, key, topics: make }) {
           const { stream: of } = request;
           if (streamOf(of).pages !== undefined)
@@ -226,7 +260,12 @@ function pipelineOf(name: string, section: RestOptions) {
               for (const [part, record] of answers.entries()) {
                 const flaw = flawOf(stream, record, fieldsOf(request));
                 if (flaw === undefined) found.push(...recordsOf(stream, record, request, make).map((one) => ({ index, record: one })));
-                else deadLetters.push({ index, error: unusable(name, requestKey(request), flaw), part: { id: String(part), record } });
+                else
+                  deadLetters.push({
+                    index,
+                    error: unusable(name, requestKey(request), "a record can't be written", flaw),
+                    part: { id: String(part), record },
+                  });
               }
             }
             return { records: found, deadLetters };
@@ -312,8 +351,8 @@ const walkRecord = z.object({
   reason: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).exactOptional(),
 });
 
-function unusable(service: string, subject: string, flaw: string): SourceError {
-  const message = `${subject}: a record can't be written: ${flaw}. Correct the path, or request it again.`;
+function unusable(service: string, subject: string, what: string, flaw: string): SourceError {
+  const message = `${subject}: ${what}: ${flaw}. Correct the path or the schema, then replay the dead letter.`;
   return new SourceError({ code: 'HEADGATE_INVALID_RECORD', message, retryable: false, service, subject });
 }
 

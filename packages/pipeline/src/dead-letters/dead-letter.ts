@@ -35,12 +35,15 @@ export const DEAD_LETTERS = 'dead-letters';
 /** Bytes that a shortened dead letter keeps of each part. In JSON, a byte can take six. */
 const MAX_BYTES = { key: 500, message: 500, id: 100, code: 100 } as const;
 
-/** The content of a dead letter: a request, its unchanged JSON, its bytes if it isn't text, or another record that can't be processed. */
+/** The content of a dead letter: a request, its unchanged JSON, its bytes if it isn't text, or another record that can't be processed, with its request. */
 export type DeadLetterContent =
   | { readonly request: unknown }
   | { readonly requestText: string }
   | { readonly requestBytes: Uint8Array }
-  | { readonly record: unknown };
+  | { readonly record: unknown; readonly requestText?: string };
+
+/** Name of the header of a dead letter whose part is held: the part's key in the lane's state, without `held/`. */
+export const HELD = 'headgate-held';
 
 export interface DeadLetterRecord extends NewRecord {
   readonly key: string;
@@ -56,6 +59,17 @@ export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
   const whole = deadLetterRecord(options, options.content);
   const limit = options.tooLarge(whole);
   if (limit === undefined) return whole;
+  const { content } = options;
+  // The job of a part is enough to replay it.
+  if ('record' in content && content.requestText !== undefined) {
+    const { code, message, retryable } = reasonOf(options.error);
+    const error = {
+      code,
+      retryable,
+      message: `${message} (The record is omitted, because ${options.topic} accepts at most ${limit} bytes.)`,
+    };
+    return deadLetter({ ...options, content: { requestText: content.requestText }, error });
+  }
   const { code, message, retryable } = reasonOf(options.error);
   const id = shortId(options.id);
   const error = {
@@ -93,6 +107,10 @@ function deadLetterRecord(
 }
 
 function contentText(content: DeadLetterContent): string {
+  if ('record' in content) {
+    const { requestText, record } = content;
+    return `${requestText === undefined ? '' : `"request":${requestText},`}${JSON.stringify({ record }).slice(1, -1)}`;
+  }
   if ('requestText' in content) return `"request":${content.requestText}`;
   if ('requestBytes' in content) return `"request":null,"requestBase64":"${Buffer.from(content.requestBytes).toString('base64')}"`;
   return JSON.stringify(content).slice(1, -1);

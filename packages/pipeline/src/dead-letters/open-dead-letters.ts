@@ -1,8 +1,9 @@
 import { type StateReading, type TopicLog, type TopicRecord, textOf, textRecord } from '@headgate/topics';
-import { GROUP_STATE, topicNames } from '../definition/names.ts';
+import { GROUP_STATE, stateTopic, topicNames } from '../definition/names.ts';
 import type { TopicNames } from '../definition/topic.ts';
 import { type ClosedDeadLetters, closedDeadLetters } from './closed-dead-letters.ts';
-import { DEAD_LETTERS } from './dead-letter.ts';
+import { type LaneState, STATE_KEYS, laneState } from '../engine/lane-state.ts';
+import { DEAD_LETTERS, HELD } from './dead-letter.ts';
 
 /** Location of a pipeline's dead letters. */
 export interface DeadLettersOptions {
@@ -70,7 +71,14 @@ export async function deadLettersOf(options: DeadLettersOptions, state: StateRea
       if (closed.next >= end) return;
       const reader = log.readBytes({ topic, partitions: [partition], from: closed.next, signal });
       let after = closed.next;
+      let state: LaneState | undefined;
       for await (const record of reader) {
+        const held = record.headers[HELD] && textOf(record.headers[HELD]);
+        // The run closes the dead letter of a held part by removing the part from the lane's state.
+        if (held !== undefined) {
+          state ??= laneState(group, await log.readState(stateTopic({ name: pipeline }, names), partition));
+          if (state.get(STATE_KEYS.held + held) === undefined) continue;
+        }
         if (!closed.has(record.offset)) yield { ...openDeadLetter(record), after };
         after = record.offset + 1;
       }

@@ -1,4 +1,4 @@
-import { DEAD_LETTERS, type DeadLetterContent, deadLetter, reasonOf } from './dead-letter.ts';
+import { DEAD_LETTERS, type DeadLetterContent, HELD, deadLetter, reasonOf } from './dead-letter.ts';
 import type { Json } from '@headgate/throttle';
 import type { NewRecord } from '@headgate/topics';
 import { STATE_KEYS } from '../engine/lane-state.ts';
@@ -22,6 +22,8 @@ export interface PendingDeadLetterOptions {
   readonly error: unknown;
   /** Where a replay continues the walk, as JSON. Default: a replay starts over. */
   readonly resume?: string | undefined;
+  /** Mark of a held part: see `HELD`. Default: the part isn't held. */
+  readonly held?: string | undefined;
   /** The walk that the dead letter belongs to, for traces. */
   readonly work?: object;
 }
@@ -31,12 +33,12 @@ type Context = Pick<WorkerContext<never, TopicMap>, 'pipeline' | 'lane' | 'names
 
 export function pendingDeadLetter(
   { pipeline, lane, names, clock, emit, tracing }: Context,
-  { key, id, content, error, resume, work }: PendingDeadLetterOptions,
+  { key, id, content, error, resume, held, work }: PendingDeadLetterOptions,
 ): PendingDeadLetter {
   const topic = names(`${pipeline}.${DEAD_LETTERS}`);
   const { partition } = lane;
   const { tooLarge } = limitsAskedAgain(lane);
-  const headers = work && tracing?.headers(work);
+  const headers = { ...(work && tracing?.headers(work)), ...(held !== undefined && { [HELD]: held }) };
   return {
     record: deadLetter({ pipeline, topic, partition, key, id, content, error, at: clock.epochMs(), headers, resume, tooLarge }),
     emit: () => emit({ type: 'dead-letter', pipeline, topic, key, error: reasonOf(error) }),

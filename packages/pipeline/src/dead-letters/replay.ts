@@ -5,6 +5,7 @@ import { topicPartitions } from '../checks/topic-partitions.ts';
 import type { TopicNames } from '../definition/topic.ts';
 import { RESUME } from '../definition/request.ts';
 import type { ClosedDeadLetters } from './closed-dead-letters.ts';
+import { HELD } from './dead-letter.ts';
 import { type OpenDeadLetter, deadLetterValue, deadLettersOf, openDeadLetters } from './open-dead-letters.ts';
 
 /** Options of {@link dismissDeadLetters} and {@link replayDeadLetters}: the dead letters to close. */
@@ -32,12 +33,15 @@ export interface ReplayOptions extends CloseDeadLettersOptions {
 }
 
 /**
- * Enqueues the requests of a pipeline's open dead letters again, each once, and closes these dead letters. Returns how many were closed,
- * and how many stay open because they have no request that a run could process.
+ * Enqueues the requests of a pipeline's open dead letters again, each once, and closes these dead letters. The dead letter of a part of a page
+ * that an incremental walk holds stays open until a run writes the part. Returns for how many a request was enqueued, and how many have no
+ * request that a run could process.
  */
 export async function replayDeadLetters(options: ReplayOptions): Promise<{ readonly replayed: number; readonly left: number }> {
   const { requests, names = topicNames(), onLeft } = options;
   const target = requestsTopic(requests, names);
+  /** Jobs of dead letters that contain a part of a page. Several parts can have one job. */
+  const jobs = new Set<string>();
   let left = 0;
   const replayed = await closeDeadLetters(options, requests.name, (deadLetter) => {
     const { partition, offset, key } = deadLetter;
@@ -53,7 +57,10 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
         value: request.text,
         ...(resume !== undefined && { headers: { [RESUME]: resume } }),
       };
-      return (tx) => tx.append([put]);
+      const job = `${partition}/${request.text}`;
+      const isRepeated = request.isOfPart && jobs.size === jobs.add(job).size;
+      // A held part is closed by the run that writes it.
+      return { write: (tx) => void (isRepeated || tx.append([put])), isClosed: headers[HELD] === undefined };
     }
     left += 1;
     onLeft?.({ partition, offset, key, reason: request.reason });
@@ -73,7 +80,7 @@ export interface DismissOptions extends CloseDeadLettersOptions {
  * Returns how many were closed.
  */
 export async function dismissDeadLetters(options: DismissOptions): Promise<number> {
-  return await closeDeadLetters(options, options.pipeline, () => () => undefined);
+  return await closeDeadLetters(options, options.pipeline, () => ({ write: () => undefined, isClosed: true }));
 }
 
 /**
@@ -81,14 +88,18 @@ export async function dismissDeadLetters(options: DismissOptions): Promise<numbe
  */
 const CLOSED_TOGETHER = { count: 200, bytes: 500_000 } as const;
 
-/**
- * Closes open dead letters. `closing` returns a function that writes more into the transaction that closes the dead letter, or undefined if
- * the dead letter stays open. Returns how many were closed.
- */
+interface Closing {
+  /** Writes more into the transaction that closes the dead letter. */
+  readonly write: (tx: LaneTransaction) => void;
+  /** False: the dead letter stays open until a run closes it. */
+  readonly isClosed: boolean;
+}
+
+/** Closes open dead letters. `closing` returns undefined for a dead letter that nothing is done for. Returns how many had something done. */
 async function closeDeadLetters(
   options: CloseDeadLettersOptions,
   pipeline: string,
-  closing: (deadLetter: OpenDeadLetter) => ((tx: LaneTransaction) => void) | undefined,
+  closing: (deadLetter: OpenDeadLetter) => Closing | undefined,
 ): Promise<number> {
   const { log, names = topicNames(), group = 'headgate', signal, where = () => true, dryRun = false } = options;
   const from = { log, pipeline, names, group, signal };
@@ -104,10 +115,10 @@ async function closeDeadLetters(
   for (const { closed, open } of await deadLettersOf(from, lane.state)) {
     let batch = newBatch();
     for await (const deadLetter of open()) {
-      const write = where(deadLetter) ? closing(deadLetter) : undefined;
-      if (write === undefined) continue;
-      batch.writes.push(write);
-      closed.close(deadLetter.offset, deadLetter.after);
+      const done = where(deadLetter) ? closing(deadLetter) : undefined;
+      if (done === undefined) continue;
+      batch.writes.push(done.write);
+      if (done.isClosed) closed.close(deadLetter.offset, deadLetter.after);
       batch.bytes += deadLetter.record.value?.length ?? 0;
       if (batch.writes.length < CLOSED_TOGETHER.count && batch.bytes < CLOSED_TOGETHER.bytes) continue;
       count += await commitBatch(lane, batch, closed);
@@ -139,15 +150,15 @@ async function commitBatch(lane: LaneWriter, { writes }: Batch, closed: ClosedDe
 function workableRequest(
   record: TopicRecord<Uint8Array>,
   requests: PipelineRequests,
-): { readonly text: string } | { readonly reason: string } {
+): { readonly text: string; readonly isOfPart: boolean } | { readonly reason: string } {
   try {
-    const { request, requestBase64 } = deadLetterValue(record);
+    const { request, requestBase64, record: part } = deadLetterValue(record);
     if (requestBase64 !== undefined) return { reason: 'Its job is binary. Runs accept only JSON text.' };
     if (request === undefined || request === null) return { reason: 'It contains no job.' };
     const text = JSON.stringify(request);
     requests.parse(text);
     requests.check(text);
-    return { text };
+    return { text, isOfPart: part !== undefined || record.headers[HELD] !== undefined };
   } catch (error) {
     return { reason: (error as Error).message };
   }

@@ -58,6 +58,8 @@ export const STATE_KEYS = {
   last: 'last/',
   /** `failed/<kind><key>`: where the failed crawl of a key continues. Only for crawls that carry a value. */
   failed: 'failed/',
+  /** `held/<kind><key>#<id>`: a part of a page that a crawl of the key couldn't write, and that the next one expects again. */
+  held: 'held/',
   /** `after/<kind><number>`: unfinished work after a crawl. */
   after: 'after/',
 } as const;

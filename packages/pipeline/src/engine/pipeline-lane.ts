@@ -173,6 +173,7 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
   const worker = processor.open({
     pipeline: name,
     kind: '',
+    group: run.group,
     lane,
     log,
     clock,

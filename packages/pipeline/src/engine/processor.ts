@@ -74,6 +74,8 @@ export interface WorkerContext<Request, Topics extends TopicMap> {
   readonly kind: string;
   /** Commits records, checkpoints and finished requests. */
   readonly lane: Lane;
+  /** Group of the run. Default `headgate`. */
+  readonly group?: string;
   /** The log that contains the lane. The `after` of a walk reads records back from it. */
   readonly log: TopicLog;
   /** The run's clock. */

@@ -13,6 +13,7 @@ import { assertRecordSize, sizedRecords, withRaisedLimits } from '../engine/reco
 import type { Reason } from '../view/events.ts';
 import type { AfterWork } from './after.ts';
 import type { FailedWalks } from './failed-walks.ts';
+import type { HeldParts } from './held-parts.ts';
 import type { Walk } from './walk.ts';
 import type { RefusedPart, WalkChange, WalkDefinition } from './walk-definition.ts';
 import { type WalkState, copyOf, pageAfter, restNote } from './walk-state.ts';
@@ -31,6 +32,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
   context: WorkerContext<Request, Topics>,
   after: AfterWork,
   failures: FailedWalks<Cursor>,
+  held: HeldParts,
 ): PageWriter<Page, Value, Request, Cursor> {
   type Walking = Walk<Request, Cursor>;
   const { pipeline, lane, emit, topics, tracing } = context;
@@ -77,6 +79,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       const through = transforms.state();
       const isLast = next === 'last';
       const warnings: string[] = [];
+      const parts = held.page(walk);
       const deadLetters: ReturnType<typeof pendingDeadLetter>[] = [];
       const at = {
         request,
@@ -87,15 +90,23 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
         carrying: state.carried?.now,
         topics,
         warn: (message: string): void => void warnings.push(message),
-        refuse({ id: part, record: refused, error }: RefusedPart): void {
-          deadLetters.push(pendingDeadLetter(context, { key, id: `${id}/${part}`, content: { record: refused }, error, work: walk }));
+        refuse({ id: part, record: refused, error, held: value }: RefusedPart): void {
+          const mark = value === undefined ? undefined : parts.hold(part, value);
+          if (value !== undefined && mark === undefined) return;
+          const content = { ...requestContent(record), record: refused };
+          deadLetters.push(pendingDeadLetter(context, { key, id: `${id}/${part}`, content, error, held: mark, work: walk }));
         },
+        release: (part: string): void => parts.release(part),
       };
       const of = { pipeline, key, name: 'records' };
       const pending = values.flatMap((value) => pendingRecords(of, context, () => definition.records(value, at)));
+      const unseen = isLast && walk.isWhole() ? parts.releaseUnseen() : 0;
+      if (unseen > 0) warnings.push(`${key}: ${unseen} records that didn't fit weren't returned again. Their dead letters are closed.`);
       const carried = definition.carry && {
         ...state.carried,
-        now: call('carry', () => definition.carry?.(page, copyOf(state.carried?.now), { key, before: state.carried?.before })),
+        now: call('carry', () =>
+          definition.carry?.(page, copyOf(state.carried?.now), { request, key, before: state.carried?.before, held: parts.values() }),
+        ),
       };
       const items = itemsOf(walk, values, pending);
       const credential = call('credentialOf', () => definition.credentialOf?.(page));
@@ -135,10 +146,11 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       walk.isWriting = true;
       await lane.commit({
         records,
-        state: [checkpoint, ...continued, ...(ending?.state ?? [])],
+        state: [checkpoint, ...continued, ...parts.changes, ...(ending?.state ?? [])],
         finished: isLast ? [offset] : [],
         work: walk,
       });
+      parts.apply();
       walk.state = written;
       walk.isWriting = false;
       const subject = { pipeline, key, request: id };

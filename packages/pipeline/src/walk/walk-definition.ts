@@ -17,11 +17,8 @@ export interface WalkedSource<Query, Page> extends SourceControls {
 export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, Request, Value, Topics extends TopicMap> {
   /** The source to walk. The lane closes it. */
   readonly source: WalkedSource<Query, Page>;
-  /**
-   * Returns how a request's walk gets from page to page. `carried`: see `carry`. Name the parameter, as in `(_request) => cursorParameter(…)`,
-   * even if it isn't used: TypeScript infers the types of queries and pages only for a function with parameters.
-   */
-  paging(request: Request, start: { readonly carried: Json | undefined }): Paging<Query, Page, Cursor>;
+  /** Returns how a request's walk gets from page to page. `carried`: see `carry`. `held`: the values of `RefusedPart.held` of the key. */
+  paging(request: Request, start: { readonly carried: Json | undefined; readonly held: readonly Json[] }): Paging<Query, Page, Cursor>;
   /** Transforms between pages and records. Their state is stored in the checkpoint automatically. */
   readonly through?: readonly Transform<Page, Page>[] | readonly [Transform<Page, Value>];
   /** Returns the records of a page, or of a result of `through`. They are written in one transaction with the page's checkpoint. */
@@ -33,7 +30,7 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
    * failed one, continues it at the page that failed. If the service refuses that page again, the next walk starts over. Walks of one key
    * run one after another.
    */
-  carry?(page: Page, carried: Json | undefined, walk: CarryingWalk): Json | undefined;
+  carry?(page: Page, carried: Json | undefined, walk: CarryingWalk<Request>): Json | undefined;
   /** Returns the number of items of a page, or of a result of `through`. Default: the number of its records, without requests. */
   items?(value: Value): number;
   /** Returns the name of the credential that sent a page's request, for displays. */
@@ -44,7 +41,7 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
    */
   lifecycle?(
     change: WalkChange,
-    at: Omit<WalkPosition<Request, Topics>, 'page' | 'carried' | 'carrying' | 'warn' | 'refuse'>,
+    at: Omit<WalkPosition<Request, Topics>, 'page' | 'carried' | 'carrying' | 'warn' | 'refuse' | 'release'>,
   ): Iterable<PendingRecord>;
   /** Cure in the dead letter of a page with a record that is too large for its topic, such as `take smaller pages`. Default: none. */
   readonly smallerBy?: string;
@@ -57,6 +54,14 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
   readonly after?: After<NoInfer<Topics>>;
   /** Name of the `after` work in messages, such as `the comparison of its last two crawls`. Default: `the work after its crawl`. */
   readonly afterName?: string;
+}
+
+/** The values with which a walk begins. */
+export interface WalkBeginning {
+  /** The value that the last complete walk of the key carried: see `WalkDefinition.carry`. */
+  readonly carried: Json | undefined;
+  /** The values of the parts that earlier walks of the key couldn't write: see `RefusedPart.held`. */
+  readonly held: readonly Json[];
 }
 
 /** The page whose records are created, and its walk. */
@@ -81,14 +86,20 @@ export interface WalkPosition<Request, Topics extends TopicMap> {
    * Creates a dead letter for a part of the page that can't be processed. It is written in the page's transaction, and the walk continues.
    */
   readonly refuse: (part: RefusedPart) => void;
+  /** Says that the part with this ID is among the page's records. If it's held, it no longer is, and its dead letter is closed. */
+  readonly release: (id: string) => void;
 }
 
 /** The walk whose value `carry` computes. */
-export interface CarryingWalk {
+export interface CarryingWalk<Request> {
+  /** The request, as parsed by the definition's schema. */
+  readonly request: Request;
   /** Key of the walk's request. */
   readonly key: string;
   /** The value that the last complete walk of the key carried. */
   readonly before: Json | undefined;
+  /** The values of the parts that are held after this page. */
+  readonly held: readonly Json[];
 }
 
 /** A part of a page that can't be processed. */
@@ -97,6 +108,11 @@ export interface RefusedPart {
   readonly id: string;
   /** The part as a JSON value, as the service returned it. */
   readonly record: unknown;
+  /**
+   * Set for a part that the next walk of the key requests again, because `paging` gets this value. It is held under its ID until `release` is
+   * called for it, its dead letter is dismissed, or a complete walk doesn't see it again. A held part gets no second dead letter.
+   */
+  readonly held?: Json;
   /** Why the part can't be processed. The error's code and message appear in the dead letter. */
   readonly error: unknown;
 }

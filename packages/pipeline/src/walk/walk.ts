@@ -13,6 +13,7 @@ import { endsLane, endsSource, isStop } from '../engine/source-error.ts';
 import type { Reason } from '../view/events.ts';
 import { afterWork } from './after.ts';
 import { failedWalks } from './failed-walks.ts';
+import { heldParts } from './held-parts.ts';
 import { lastCrawls, lastCrawlsIn } from './last-crawls.ts';
 import { pageWriter } from './page-writer.ts';
 import type { WalkDefinition } from './walk-definition.ts';
@@ -44,7 +45,7 @@ export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Top
    */
   const credentialsOf = (pipeline: string, request: Request, cursor: Cursor | undefined, carried: Json | undefined) => {
     if (source.credentialsOf === undefined) return undefined;
-    const paging = callUser({ pipeline, name: 'paging' }, () => definition.paging(request, { carried }));
+    const paging = callUser({ pipeline, name: 'paging' }, () => definition.paging(request, { carried, held: [] }));
     return source.credentialsOf(paging.query(cursor ?? paging.first));
   };
   return {
@@ -108,8 +109,9 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
   const waiting = new Map<string, Job<Request, Cursor>[]>();
   const last = lastCrawls(context);
   const failures = failedWalks<Cursor>(context);
+  const held = heldParts(context);
   const after = afterWork(definition, last, context);
-  const writer = pageWriter(definition, context, after, failures);
+  const writer = pageWriter(definition, context, after, failures, held);
   let isStopping = false;
   let laneFailed = false;
   lane.onFailure(() => {
@@ -164,7 +166,10 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     const start = { pipeline, lane: lane.partition, key, request: id, page: pageAfter(state.at) };
     emit({ type: 'request-started', ...start, items: state.items, resumed: isBegun });
     tracing?.begin(current, start);
-    current.subscription = defer(async () => await noteOffsets(current))
+    current.subscription = defer(async () => {
+      await noteOffsets(current);
+      await held.forgetDismissed(key);
+    })
       .pipe(mergeMap(() => pagesOf(current)))
       .subscribe({ error: (error: unknown) => fail(current, error), complete: () => leave(current) });
   };
@@ -196,7 +201,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
   const pagesOf = (current: Walking) => {
     const { key, request, state, call } = current;
     const transforms = openTransforms<Page, Value>(definition.through ?? [], state.through, { pipeline, key });
-    const paging = call('paging', () => definition.paging(request, { carried: state.carried?.before }));
+    const paging = call('paging', () => definition.paging(request, { carried: state.carried?.before, held: held.of(key) }));
     if (typeof paging?.query !== 'function' || typeof paging.next !== 'function')
       throw misuse({ pipeline, key, name: 'paging' }, `returns ${textOf(paging)}`, 'It must return a paging: first, query and next');
     const pages = walkPages({
