@@ -7,6 +7,7 @@ export type { RestErrorCode } from './answer.ts';
 export { type Condition, type RestOptions, restOptions } from './language.ts';
 // The type of `restOptions` refers to `Path` and to the types of template.ts.
 export type { Path } from './path.ts';
+export { type Guess, type GuessedStream, guessStream } from './guess.ts';
 export { rest, type RestRequest, type RestSection } from './rest.ts';
 export type { TriedStream } from './try.ts';
 export type { JsonTemplate, Placeholder, Template, ValueOf } from './template.ts';

@@ -10,6 +10,8 @@ import { timeFlaw, timeOf } from './time.ts';
 export interface TriedStream {
   /** The request without its credential: `GET /items?limit=100`. */
   readonly request: string;
+  /** The response. */
+  readonly answer: HttpResponse;
   /** Status of the response. */
   readonly status: number;
   /** Path of the records; `$` if the stream sets none. */
@@ -40,6 +42,7 @@ export function triedStream({ section, stream, query, answer, page, epochMs }: T
   const keys = records.map((record) => keyOf(stream, withFields(stream, record, query.fields)));
   return {
     request: requestText(section.baseUrl, stream, query),
+    answer,
     status: answer.status,
     at: stream.records?.text ?? '$',
     records: records.length,
