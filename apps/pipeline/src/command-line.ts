@@ -4,6 +4,7 @@ import type { CheckOptions } from './commands/check.ts';
 import type { Shell } from './commands/completion.ts';
 import type { CloseOptions, DeadLetterFilter } from './commands/dead-letters.ts';
 import type { CommandContext } from './commands/command-context.ts';
+import type { InitRestOptions } from './commands/init-rest.ts';
 import type { ReadOptions } from './commands/read.ts';
 import type { SandboxCommandOptions } from './commands/sandbox.ts';
 import { UsageError } from './commands/usage-error.ts';
@@ -61,7 +62,7 @@ interface RunFlags {
 
 /** Two examples for the help of each command, without `headgate` and the command's name. */
 const EXAMPLES = {
-  init: ['', ' --config jobs/books.yaml'],
+  init: ['', ' --rest https://pokeapi.co/api/v2/pokemon'],
   check: ['', ' --online --json'],
   schema: [' > headgate.schema.json', ' followers.ids'],
   asyncapi: [' > asyncapi.json', ' --config jobs/books.yaml'],
@@ -128,13 +129,26 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     }
   });
 
-  command('init', 'Write a commented headgate.yaml, after a few questions')
-    .option('--force', 'Overwrite the file')
-    .action(async ({ force = false }: { force?: boolean }) => {
+  command('init', 'Write a commented headgate.yaml, after a few questions, or add a section for an API (--rest)')
+    .addOption(new Option('--force', 'Overwrite the file').conflicts('rest'))
+    .option('--rest <url>', 'Send one request to any JSON API, and add a section for its list')
+    .option('--name <section>', 'With --rest: name of the section (default: from the host)')
+    .option('--bearer <variable>', 'With --rest: environment variable with the bearer token')
+    .option('--key <variable>', 'With --rest: environment variable with the key, sent as Authorization')
+    .option('--header <name>', 'With --key: header that carries the key instead')
+    .option('--query <name>', 'With --key: query parameter that carries the key instead')
+    .action(async ({ force = false, rest, ...given }: { force?: boolean; rest?: string } & Omit<InitRestOptions, 'rest'>) => {
       const [{ init }, { terminalPrompt }] = await Promise.all([import('./commands/init.ts'), import('./commands/terminal-prompt.ts')]);
       const { cwd, env, stderr, stdin, terminal } = context();
       const { HEADGATE_COMMAND: typed = 'headgate' } = env;
       const { config: file = 'headgate.yaml' } = program.opts<{ config?: string }>();
+      if (rest !== undefined) {
+        const { initRest } = await import('./commands/init-rest.ts');
+        exit(await initRest({ ...given, rest }, { ...context(), file }));
+        return;
+      }
+      const [option] = Object.keys(given).filter((one) => !['config', 'json'].includes(one));
+      if (option !== undefined) throw new UsageError(`init: --${option} needs --rest URL.`);
       exit(await init({ file, cwd, force, stderr, command: typed, prompt: terminalPrompt({ input: stdin, output: terminal }) }));
     });
 

@@ -43,6 +43,7 @@ test('without a terminal both services are written, and the file loads as it is'
   2. export FOLLOWERS_BEARER_TOKEN and BOOKS_KEY, or put them into .env
   3. fill in users, isbns and authors
   4. headgate check
+For any other JSON API: headgate init --rest URL
 `);
 });
 
@@ -131,8 +132,10 @@ test('a folder that cannot be created is reported', async () => {
 
 test('canceling leaves nothing behind', async () => {
   const cwd = await configFolder({});
-  expect(await init({ cwd, prompt: answering('both'), stderr: new Said() })).toBe(130);
+  const stderr = new Said();
+  expect(await init({ cwd, prompt: answering('both'), stderr })).toBe(130);
   expect(await readdir(cwd)).toEqual([]);
+  expect(stderr.text).toMatch(/^For any other JSON API: headgate init --rest URL \(press Ctrl-C first\)\n/u);
 });
 
 test('a terminal is asked, anything else is not', async () => {

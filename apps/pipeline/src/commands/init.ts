@@ -38,6 +38,7 @@ export async function init({
   if (!force && (await exists(path))) return alreadyThere({ file, stderr, command });
   let answers: ConfigTemplateOptions;
   try {
+    if (prompt !== undefined) stderr.write(`${otherApi(command)} (press Ctrl-C first)\n`);
     answers = prompt === undefined ? everything() : await ask(prompt, stderr);
   } catch {
     stderr.write('\nNothing was written.\n');
@@ -120,7 +121,11 @@ function nextSteps({ file, answers, asked, command }: NextStepsOptions): string 
     `fill in ${wishes}`,
     `${command} check${file === 'headgate.yaml' ? '' : ` --config ${file}`}`,
   ];
-  return `${file} is written. Next:\n${steps.map((step, index) => `  ${index + 1}. ${step}\n`).join('')}`;
+  return `${file} is written. Next:\n${steps.map((step, index) => `  ${index + 1}. ${step}\n`).join('')}${otherApi(command)}\n`;
+}
+
+function otherApi(command: string): string {
+  return `For any other JSON API: ${command} init --rest URL`;
 }
 
 async function exists(path: string): Promise<boolean> {

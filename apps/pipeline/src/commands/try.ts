@@ -4,6 +4,7 @@ import { creditPool } from '@headgate/throttle';
 import { LaneHeldError } from '@headgate/topics';
 import { failureText } from '../run/failure-text.ts';
 import { ownOpenLog } from '../run/open-topic-log.ts';
+import type { ConfigOfLog } from '../run/topics.ts';
 import { durationWords } from '../status/text/duration-words.ts';
 import { countWords, numberWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
@@ -22,11 +23,28 @@ export interface TryOptions {
  * Sends one request of a stream, and shows its records and the next request. Resolves to the exit code: 1 if there is no response to show.
  */
 export async function tryStream({ stream: of, fields }: TryOptions, context: CommandContext): Promise<number> {
-  const { stdout, stderr, clock, env, signal } = context;
+  const { stdout, stderr, signal } = context;
   const config = await readConfig(context);
   await using _own = ownOpenLog(config.topics);
   const { pipeline, stream } = streamOf(of, config.pipelines);
-  const value = requestOf(pipeline, stream, fields);
+  const tried = await triedOnce(pipeline, requestOf(pipeline, stream, fields), config, context);
+  signal.throwIfAborted();
+  if (typeof tried === 'string') {
+    stderr.write(`headgate: ${tried}\n`);
+    return 1;
+  }
+  stdout.write(`${triedLines(tried).join('\n')}\n`);
+  return 0;
+}
+
+/** Sends one request, which the next run counts. `value`: the job, as JSON. Resolves to the reason, if there is no response to show. */
+export async function triedOnce(
+  pipeline: Pipeline,
+  value: string,
+  config: ConfigOfLog,
+  context: Pick<CommandContext, 'clock' | 'env' | 'signal'>,
+): Promise<TriedStream | string> {
+  const { clock, env, signal } = context;
   const tried = await noted({ pipeline, credential: 0, config, context }, async (journal, within) => {
     const io = { clock, env, signal, journal, credits: creditPool({ max: 1 }), onAttempt: () => undefined };
     const probe = pipeline.probe(io, 0, value);
@@ -41,13 +59,7 @@ export async function tryStream({ stream: of, fields }: TryOptions, context: Com
       await probe.source.close();
     }
   });
-  signal.throwIfAborted();
-  if (tried instanceof LaneHeldError || typeof tried === 'string') {
-    stderr.write(`headgate: ${typeof tried === 'string' ? tried : `${failureText(tried)} No request was sent.`}\n`);
-    return 1;
-  }
-  stdout.write(`${triedLines(tried).join('\n')}\n`);
-  return 0;
+  return tried instanceof LaneHeldError ? `${failureText(tried)} No request was sent.` : tried;
 }
 
 function triedLines({ request, status, at, records, examples, next, left, warnings }: TriedStream): string[] {

@@ -143,7 +143,7 @@ export function takesLines(schema: JsonSchema): boolean {
 export function flow(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
   if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value).map(([key, one]) => `${key}: ${flow(one)}`);
+    const entries = Object.entries(value).map(([key, one]) => `${/^[\w.-]+$/.test(key) ? key : JSON.stringify(key)}: ${flow(one)}`);
     return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`;
   }
   if (typeof value !== 'string') return String(value);
