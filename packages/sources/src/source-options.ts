@@ -30,9 +30,9 @@ export interface SourceOptions {
   readonly retryForMs?: number | undefined;
   /**
    * Waits while the service is down: a circuit breaker lets one request at a time probe the service, and `retryForMs` counts only the time
-   * in which the service is up. So a request may take as long as the outage; `signal` and `stop` end this wait. A request that fails while
-   * others get responses is given up after `retryForMs`. If ten requests or fewer are left, they can be given up after 24 hours of failed
-   * attempts, because one of them may be the cause. Default false: each request retries separately, and `retryForMs` counts outages, too.
+   * in which the service is up. So a request may take as long as the outage; `signal` and `stop` end this wait. A service that responds is
+   * up: a request whose response can't be used is given up after `retryForMs`, unless all requests get the same one. Default false: each
+   * request retries separately, and `retryForMs` counts outages, too.
    */
   readonly waitOutOutages?: boolean | undefined;
   /**
