@@ -14,6 +14,7 @@ import {
 import type { Json } from '@headgate/throttle';
 import * as z from 'zod';
 import { newestOf } from './carried.ts';
+import { type Shown, circleAfter } from './circle.ts';
 import { type Cursor, MAX_AGAIN, againFrom, firstAt, nextWindow, restartTime, upToOf } from './cursor.ts';
 import { type Said, saidAt, waitAt } from './evidence.ts';
 import { digestOf, kindOf, numberOf, scalarOf, spelled } from './json-value.ts';
@@ -73,7 +74,7 @@ export function verdictOf(
   const value = body?.kind === 'json' ? body.value : undefined;
   const rule = stream.errors?.find((one) => fits(one, status, value));
   if (rule !== undefined) return ruledVerdict(rule, stream, { value, answer, context });
-  if (body === undefined) return emptyVerdict(stream, answer, context);
+  if (body === undefined) return bodylessVerdict(stream, { value: undefined, answer, context });
   if (status === 202) return { kind: 'transient', reason: 'the service is not ready (202)', retryInMs: retryAfterMs({ headers, epochMs }) };
   if (status < 200 || status >= 300) return statusVerdict(answer, context, z.never());
   if (body.kind === 'broken') return foreignVerdict(answer, context) ?? { kind: 'transient', reason: body.reason };
@@ -193,6 +194,17 @@ function ownCode(code: string | undefined): `HEADGATE_${string}` | undefined {
       : `HEADGATE_${words}`;
 }
 
+/** Judges a 204 or a 304, whose headers can name a next page. */
+function bodylessVerdict(stream: Stream, answered: Answered): Verdict<RestPage> {
+  const { pages } = stream;
+  // A place in the body says nothing without one, so it can't say that more pages follow.
+  const isInBody = (place: Said | undefined): boolean => place !== undefined && 'text' in place;
+  if ([pages?.while, pages?.until, pages?.last].some(isInBody)) return emptyVerdict(stream, answered.answer, answered.context);
+  const next = nextOf(stream, answered, [], []);
+  if ('unfit' in next) return { kind: 'schema-mismatch', where: next.unfit };
+  return { kind: 'ok', value: listedPage(stream, answered, [], [], 'repeated' in next ? LAST : next) };
+}
+
 function emptyVerdict(stream: Stream, answer: HttpResponse, context: ClassifyContext<RestQuery>): Verdict<RestPage> {
   return { kind: 'ok', value: listedPage(stream, { value: undefined, answer, context }, [], [], { at: undefined }) };
 }
@@ -221,13 +233,18 @@ function pageVerdict(stream: Stream, answered: Answered, keyParameters: readonly
   if (where !== undefined) return { kind: 'schema-mismatch', where };
   const { since } = stream;
   const digests = since === undefined ? [] : found.records.map((record) => digestOf(record, since.ignore));
-  const next = nextOf(stream, answered, found.records, digests);
-  if ('unfit' in next) return { kind: 'schema-mismatch', where: next.unfit };
-  if ('repeated' in next) {
-    const message = `${subject}: ${service} returned the same page twice. Check the parameter for the page number, or write repeats: end.`;
+  const following = nextOf(stream, answered, found.records, digests);
+  if ('unfit' in following) return { kind: 'schema-mismatch', where: following.unfit };
+  const { circle, shows } = circleOf(stream, query, found.records);
+  const isRepeated = 'repeated' in following || (shows !== undefined && following.at !== undefined);
+  if (isRepeated && stream.pages?.repeats !== 'end') {
+    const what = shows === 'stale' ? 'returned only records of earlier pages again, for ten pages' : 'returned the same page twice';
+    const message = `${subject}: ${service} ${what}. Check pages, or write repeats: end.`;
     const code: RestErrorCode = 'HEADGATE_PAGE_REPEATED';
     return { kind: 'fatal', error: new SourceError({ code, message, retryable: false, service, subject }) };
   }
+  if (isRepeated && shows !== 'stale') return emptyVerdict(stream, answer, context);
+  const next = isRepeated || 'repeated' in following ? LAST : { ...following, circle };
   // The checkpoint stores the address, so the credential's key is removed from it. The signer adds the key to the next request again.
   const isAddress = (stream.pages?.link ?? stream.pages?.next) !== undefined;
   const at = isAddress && typeof next.at === 'string' ? withoutParameters(next.at, keyParameters) : next.at;
@@ -236,8 +253,31 @@ function pageVerdict(stream: Stream, answered: Answered, keyParameters: readonly
     const message = `${subject}: the last records weren't found again on the next page, too often. If some of their values differ in each response, name them in since: { ignore: [$.path] }. Otherwise the list changes too fast: replay the job later.`;
     return { kind: 'fatal', error: new SourceError({ code: 'HEADGATE_CURSOR_LOOP', message, retryable: true, service, subject }) };
   }
-  const notice = `${subject}: the section's paging has changed, so the listing restarted. Records of its earlier pages are written again.`;
-  return { kind: 'ok', value: { ...page, ...(query.isChanged === true && { notice }) } };
+  const changed = `${subject}: the section's paging has changed, so the listing restarted. Records of its earlier pages are written again.`;
+  const notice = query.isChanged === true ? changed : shortOf(stream, answered, next.at, found.records.length);
+  return { kind: 'ok', value: { ...page, ...(notice !== undefined && { notice }) } };
+}
+
+/** Whether a page shows that the listing goes in a circle. Streams that omit repeated records don't need it. */
+function circleOf(stream: Stream, { cursor, fields }: RestQuery, records: readonly unknown[]): Shown {
+  const { key, pages, since } = stream;
+  if (since !== undefined || pages === undefined || pages.repeats === 'drop' || records.length === 0) return { circle: cursor.circle };
+  const keys = new Set(keyPaths(key).length === 0 ? [] : records.map((record) => keyOf(stream, withFields(stream, record, fields))));
+  const isUnique = keys.size > 1 && keys.size === records.length && !keys.has(undefined);
+  return circleAfter(cursor.circle, { content: digestOf(records), keys: isUnique ? digestOf([...keys]) : undefined });
+}
+
+/** The notice about a listing that ended before the service's own total. Undefined if it is complete. `count`: records on the last page. */
+function shortOf(stream: Stream, { value, answer, context }: Answered, at: Cursor['at'] | undefined, count: number): string | undefined {
+  const { pages, since } = stream;
+  // With `since`, each request is another list, and has its own total.
+  if (at !== undefined || since !== undefined || pages?.total === undefined) return undefined;
+  const { query, subject } = context;
+  const total = countOf(saidAt(pages.total, answer, () => value));
+  const listed = (query.cursor.records ?? 0) + count;
+  if (total === undefined || listed >= total) return undefined;
+  const [all, some] = [total, listed].map((number) => number.toLocaleString('en-US'));
+  return `${subject}: the service says that the list has ${all} records, but returned ${some}. Records may be hidden, or missing: check pages.`;
 }
 
 /** The reason why a page doesn't have the order that `since` states. Undefined if it has. */
@@ -275,7 +315,7 @@ function recordsOf(records: Path | undefined, value: unknown): { readonly record
 
 type NextAt = Following | { readonly unfit: string } | { readonly repeated: true };
 
-interface Following extends Pick<Cursor, 'overlaps' | 'again'> {
+interface Following extends Pick<Cursor, 'overlaps' | 'again' | 'circle'> {
   /** The cursor, address, number or offset of the next page; undefined after the last one. */
   readonly at: Cursor['at'] | undefined;
 }
@@ -293,24 +333,30 @@ function nextOf(stream: Stream, { value, answer, context }: Answered, records: r
   if (pages.most !== undefined && (cursor.pages ?? 0) + 1 >= pages.most) return LAST;
   const size = pages.size?.is;
   if (pages.short !== undefined && size !== undefined && records.length < size) return LAST;
-  if (pages.link !== undefined) return { at: linkTarget(answer.headers['link'] ?? '', pages.link) || undefined };
+  const more = pages.while !== undefined;
+  if (pages.link !== undefined) {
+    const at = linkTarget(answer.headers['link'] ?? '', pages.link);
+    return at === undefined || at === '' ? lastUnless(more, 'the Link header') : followed(at, stream, cursor);
+  }
   if (pages.next !== undefined || pages.cursor !== undefined) {
     const from = pages.next ?? pages.cursor;
     const given = valueAt(from);
     const ends: readonly unknown[] = pages.end === undefined ? [] : Array.isArray(pages.end) ? pages.end : [pages.end];
     const at = cursorAt(given, stream);
     // An end is compared as text, because a service can write the same cursor both as a number and as text.
-    if (given === undefined || given === null || given === '' || ends.some((end) => String(end) === spelled(at))) return LAST;
-    if (at !== undefined) return { at: pages.base === undefined ? at : addressAfter(pages.base, spelled(at), value) };
-    return { unfit: `${from !== undefined && 'text' in from ? from.text : 'the cursor'}: expected text or a number, got ${kindOf(given)}` };
+    const place = from !== undefined && 'text' in from ? from.text : 'the cursor';
+    if (ends.some((end) => String(end) === spelled(at))) return LAST;
+    if (isNone(given)) return lastUnless(more, place);
+    if (at !== undefined) return followed(pages.base === undefined ? at : addressAfter(pages.base, spelled(at), value), stream, cursor);
+    return { unfit: `${place}: expected text or a number, got ${kindOf(given)}` };
   }
   const named = countOf(valueAt(pages.last));
   if (records.length === 0 && (pages.while ?? pages.until ?? named) === undefined) return LAST;
   const again = cursor.again ?? 0;
-  const isSame = records.length > 0 && cursor.before === pageDigest(stream, records, digests);
+  const isSame = stream.since !== undefined && records.length > 0 && cursor.before === digestOf(digests);
   const isOverlapped = overlapsPages(stream);
   // In a stream with `since`, the list can have moved by exactly one page. Records that come again are omitted there.
-  if (isSame && (stream.since === undefined || again >= MAX_AGAIN)) return pages.repeats === 'end' ? LAST : { repeated: true };
+  if (isSame && again >= MAX_AGAIN) return { repeated: true };
   const moved = isSame ? { again: again + 1 } : {};
   const number = Number(cursor.at ?? firstAt(pages));
   const total = countOf(valueAt(pages.total)) ?? Infinity;
@@ -327,9 +373,20 @@ function nextOf(stream: Stream, { value, answer, context }: Answered, records: r
   return { at };
 }
 
-/** A digest of a page's records. */
-function pageDigest({ since }: Stream, records: readonly unknown[], digests: readonly string[]): string {
-  return digestOf(since === undefined ? records : digests);
+/** True for what services write instead of a cursor on the last page. */
+function isNone(given: unknown): boolean {
+  if (given === undefined || given === null || given === '' || given === false) return true;
+  return typeof given === 'object' && !Array.isArray(given) && scalarOf(given) === undefined && Object.keys(given).length === 0;
+}
+
+/** The end of a listing, unless `while` says that more pages follow. */
+function lastUnless(more: boolean, place: string): NextAt {
+  return more ? { unfit: `${place}: expected the next page, because while says that more pages follow, got none` } : LAST;
+}
+
+/** The next page, unless it is the same one again and such a page is the end. */
+function followed(at: Cursor['at'], { pages }: Stream, cursor: Cursor): Following {
+  return pages?.repeats === 'end' && spelled(at) === spelled(cursor.at) ? LAST : { at };
 }
 
 /**
@@ -435,7 +492,7 @@ function listedPage(
     upTo: page.upTo,
     newest,
     found: found.length,
-    digest: pageDigest(stream, found, digests),
+    digest: digestOf(digests),
   });
   // The end of a window without records isn't an empty page of a listing that never ends.
   const isWindow = following.at === undefined && next !== undefined;
@@ -458,7 +515,7 @@ interface Followed extends Following, Pick<Cursor, 'upTo' | 'newest'> {
 function nextCursor(
   stream: Stream,
   cursor: Cursor,
-  { at, keys, overlaps, again, upTo, newest, found, digest }: Followed,
+  { at, keys, overlaps, again, circle, upTo, newest, found, digest }: Followed,
 ): Cursor | undefined {
   const { pages } = stream;
   const { since, until, began, way, last, check, moves } = cursor;
@@ -476,8 +533,9 @@ function nextCursor(
             ...listing,
             at,
             pages: pages?.most === undefined ? undefined : (cursor.pages ?? 0) + 1,
-            records: pages?.page === undefined || pages.total === undefined ? undefined : (cursor.records ?? 0) + found,
-            before: isCounted ? digest : undefined,
+            records: pages?.total === undefined ? undefined : (cursor.records ?? 0) + found,
+            before: isCounted && stream.since !== undefined ? digest : undefined,
+            circle,
             keys: keys.length > 0 ? keys : undefined,
             overlaps,
             last: isTimed && pages?.offset === undefined ? { at: cursor.at, digest } : undefined,

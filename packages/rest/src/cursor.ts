@@ -1,5 +1,6 @@
 import { httpDate, type Json } from '@headgate/throttle';
 import type { Carried } from './carried.ts';
+import type { Circle } from './circle.ts';
 import type { Pages, Since, Stream } from './language.ts';
 import { digestOf } from './json-value.ts';
 import { type Time, isoOf, shifted, timeOf } from './time.ts';
@@ -17,10 +18,12 @@ export type Cursor = {
   readonly began?: number | undefined;
   /** Number of pages before this one, if the stream sets `pages.most`. */
   readonly pages?: number | undefined;
-  /** Number of records on the pages before this one, if the stream sets `pages.page` and `pages.total`. */
+  /** Number of records on the pages before this one, if the stream sets `pages.total`. */
   readonly records?: number | undefined;
-  /** Digest of the previous page's records, if the listing uses page numbers or offsets. */
+  /** Digest of the previous page's records, if the stream has `since`, and uses page numbers or offsets. */
   readonly before?: string | undefined;
+  /** Pages so far, by which the listing notices that pages come again. Only in a stream without `since`, which omits such records. */
+  readonly circle?: Circle | undefined;
   /** Digests that identify the last records: those of the previous page (`repeats: drop`), or more of them in a stream with `since`. */
   readonly keys?: readonly string[] | undefined;
   /** Set if this page is requested from the last record of the previous page on. If none of `keys` is on it, the list has moved. */
@@ -64,6 +67,11 @@ function oldestOf(times: readonly (Time | null)[], zone: Since['zone']): Time | 
 /** A digest of the path and of `pages`; undefined if the stream has no `pages`. */
 function wayOf({ get, post, pages }: Pick<Stream, 'get' | 'post' | 'pages'>): string | undefined {
   return pages === undefined ? undefined : digestOf([get?.text, post?.text, pages]);
+}
+
+/** The part of a cursor that tells its page from others. */
+export function placeOf(cursor: Cursor): Json {
+  return { ...cursor, circle: undefined, records: undefined, pages: undefined };
 }
 
 /** The cursor, number or offset of a listing's first page. */

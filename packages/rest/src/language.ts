@@ -282,7 +282,7 @@ const pages = z
     repeats: z
       .enum(['drop', 'end'])
       .exactOptional()
-      .describe('`drop`: omit records of the previous page. `end`: a page that repeats the previous one ends the listing.'),
+      .describe('`drop`: omit records of the previous page. `end`: a page whose records all came before ends the listing.'),
     size: z
       .strictObject({ ...place, is: z.int().positive().describe('Records per page.') })
       .refine((given) => Object.keys(given).length === 2, 'needs one place: query, header, body or field.')

@@ -32,7 +32,7 @@ import * as z from 'zod';
 import { type RestPage, isKeyPart, keyOf, verdictOf } from './answer.ts';
 import { type RestCredential, credentialOf } from './credentials.ts';
 import { type Carried, carriedOn, writtenOf } from './carried.ts';
-import { type Cursor, firstCursor } from './cursor.ts';
+import { type Cursor, firstCursor, placeOf } from './cursor.ts';
 import { evidenceOf } from './evidence.ts';
 import { exactNumber, kindOf, scalarOf } from './json-value.ts';
 import { type RestOptions, type Stream, fieldNames, isEach, keyPaths, neededFields, restOptions, wholeStreams } from './language.ts';
@@ -176,6 +176,7 @@ function pipelineOf(name: string, section: RestOptions) {
                 ? { stream, fields, cursor }
                 : { stream, fields, cursor: { ...first, upTo: cursor.upTo, again: (cursor.again ?? 0) + 1 }, isChanged: true },
             next: ({ next }) => (next === undefined ? 'last' : { cursor: next }),
+            place: placeOf,
           };
         },
         *records(

@@ -12,8 +12,9 @@ const cursor = { cursor: '$.next', as: { query: 'cursor' } };
 const always = (answer: ApiAnswer) => ({ routes: { 'GET /items': () => answer } });
 
 async function outcome(streams: Parameters<typeof list>[0]['streams'], options: Parameters<typeof list>[1]) {
-  const { records, deadLetters, api } = await list({ ...bearer, streams }, options);
-  return { keys: records['items']?.map(([key]) => key), codes: deadLetters.map(({ code }) => code), asked: api.requests(), deadLetters };
+  const { records, deadLetters, notices, api } = await list({ ...bearer, streams }, options);
+  const codes = deadLetters.map(({ code }) => code);
+  return { keys: records['items']?.map(([key]) => key), codes, asked: api.requests(), deadLetters, notices };
 }
 
 describe('a selector that finds nothing causes one retry, then a dead letter', () => {
@@ -59,14 +60,158 @@ describe('a selector that finds nothing causes one retry, then a dead letter', (
 });
 
 describe('an invalid cursor causes one retry, then a dead letter', () => {
-  it.concurrent.each([[{}], [{ a: 1 }], [[]], [['a']], [true], [false], [[[]]], [{ next: 'x' }], [[null]], [{ $ref: '#' }]])(
-    '%j',
-    async (next) => {
-      const found = await outcome({ items: { ...stream, pages: cursor } }, always({ body: { items, next } }));
-      expect(found).toMatchObject({ keys: [], codes: ['HEADGATE_UNFIT_ANSWER'], asked: 2 });
-      expect(found.deadLetters[0]?.message).toMatch(/\$\.next: expected text or a number, got (an object|a list|true|false)/);
-    },
+  it.concurrent.each([[{ a: 1 }], [[]], [['a']], [true], [[[]]], [{ next: 'x' }], [[null]], [{ $ref: '#' }]])('%j', async (next) => {
+    const found = await outcome({ items: { ...stream, pages: cursor } }, always({ body: { items, next } }));
+    expect(found).toMatchObject({ keys: [], codes: ['HEADGATE_UNFIT_ANSWER'], asked: 2 });
+    expect(found.deadLetters[0]?.message).toMatch(/\$\.next: expected text or a number, got (an object|a list|true)/);
+  });
+});
+
+describe('a listing ends without a next cursor', () => {
+  it.concurrent.each([[undefined], [null], [''], [false], [{}]])('%j', async (next) => {
+    const found = await outcome({ items: { ...stream, pages: cursor } }, always({ body: { items, next } }));
+    expect(found).toMatchObject({ keys: ['1', '2', '3', '4'], codes: [], asked: 1 });
+  });
+
+  it.concurrent.each([[undefined], [null], [''], [false], [{}]])('%j, but not if the service says that more pages follow', async (next) => {
+    const pages = { ...cursor, while: '$.more' };
+    const found = await outcome({ items: { ...stream, pages } }, always({ body: { items, next, more: true } }));
+    expect(found).toMatchObject({ keys: [], codes: ['HEADGATE_UNFIT_ANSWER'], asked: 2 });
+    expect(found.deadLetters[0]?.message).toContain('$.next: expected the next page, because while says that more pages follow, got none');
+  });
+});
+
+describe('a response without a body that names another page is followed', () => {
+  it.concurrent.each<[string, object, (page: number) => Record<string, string>]>([
+    [
+      'by its Link header',
+      { link: 'next' },
+      (page): Record<string, string> => (page < 3 ? { link: `</items?p=${page + 1}>; rel="next"` } : {}),
+    ],
+    [
+      'by a cursor in a header',
+      { cursor: { header: 'x-next' }, as: { query: 'p' } },
+      (page): Record<string, string> => (page < 3 ? { 'x-next': String(page + 1) } : {}),
+    ],
+    ['by the number of pages in a header', { page: { query: 'p' }, last: { header: 'x-pages' } }, () => ({ 'x-pages': '3' })],
+  ])('%s', async (_, pages, headers) => {
+    const found = await outcome(
+      { items: { get: '/items', key: '$.id', pages } },
+      {
+        routes: {
+          'GET /items': ({ query }) => {
+            const page = Number(query.get('p') ?? 1);
+            return page === 2 ? { status: 204, headers: headers(page) } : { headers: headers(page), body: [{ id: page }] };
+          },
+        },
+      },
+    );
+    expect(found).toMatchObject({ keys: ['1', '3'], codes: [], asked: 3 });
+  });
+});
+
+describe('a listing that goes in a circle writes each page once', () => {
+  /** The page that a service returns for a number beyond its last page. */
+  const BEYOND = {
+    'the last page': (_: number, last: number) => last,
+    'the first page': () => 1,
+    'the pages from the first one on': (page: number, last: number) => ((page - 1) % last) + 1,
+  };
+  const cases = Object.entries(BEYOND).flatMap(([what, pageFor]) =>
+    [{ page: { query: 'p' } }, { offset: { query: 'o' } }, { cursor: '$.next', as: { query: 'c' } }].flatMap((pages) =>
+      [2, 9, 12].flatMap((last) => (['dead letter', 'end'] as const).map((end) => [what, pages, last, end, pageFor] as const)),
+    ),
   );
+  it.concurrent.each(cases)('%s, with %j and %i pages: %s', async (_, pages, last, end, pageFor) => {
+    const found = await outcome(
+      { items: { ...stream, pages: { ...pages, ...(end === 'end' && { repeats: 'end' }) } } },
+      {
+        routes: {
+          'GET /items': ({ query }) => {
+            const asked = Number(query.get('p') ?? query.get('c') ?? Number(query.get('o') ?? 0) / 2 + 1);
+            const page = asked <= last ? asked : pageFor(asked, last);
+            return { body: { items: [{ id: 2 * page }, { id: 2 * page + 1 }], next: asked + 1 } };
+          },
+        },
+      },
+    );
+    expect(found).toMatchObject({ codes: end === 'end' ? [] : ['HEADGATE_PAGE_REPEATED'], asked: last + 1 });
+    expect(found.keys).toHaveLength(2 * last);
+  });
+
+  it.concurrent('even if the circle is longer than the pages it remembers, and begins in the middle', async () => {
+    const found = await outcome(
+      { items: { ...stream, pages: { page: { query: 'p' } } } },
+      {
+        routes: {
+          'GET /items': ({ query }) => {
+            const asked = Number(query.get('p'));
+            const page = asked <= 30 ? asked : 10 + ((asked - 10) % 20);
+            return { body: { items: [{ id: 2 * page }, { id: 2 * page + 1 }] } };
+          },
+        },
+      },
+    );
+    expect(found.codes).toEqual(['HEADGATE_PAGE_REPEATED']);
+    expect(found.asked).toBeLessThanOrEqual(3 * 30);
+  });
+
+  it.concurrent.each([
+    ['dead letter', {}, ['HEADGATE_PAGE_REPEATED']],
+    ['end', { repeats: 'end' }, []],
+  ] as const)('or at most ten more times if a counter in its records changes: %s', async (_, more, codes) => {
+    let views = 0;
+    const found = await outcome(
+      { items: { ...stream, pages: { page: { query: 'p' }, ...more } } },
+      {
+        routes: {
+          'GET /items': ({ query }) => {
+            const page = Math.min(3, Number(query.get('p')));
+            return { body: { items: [2 * page, 2 * page + 1].map((id) => ({ id, views: (views += 1) })) } };
+          },
+        },
+      },
+    );
+    expect(found).toMatchObject({ codes, asked: 13 });
+  });
+
+  it.concurrent('and ends at a page that names itself, if that is the end', async () => {
+    const found = await outcome(
+      { items: { ...stream, pages: { next: '$.next', repeats: 'end' } } },
+      {
+        routes: {
+          'GET /items': ({ query }) => {
+            const from = Number(query.get('from') ?? 1);
+            return { body: { items: [{ id: from }], next: '/items?from=2' } };
+          },
+        },
+      },
+    );
+    expect(found).toMatchObject({ keys: ['1', '2'], codes: [], asked: 2 });
+  });
+});
+
+describe('a list that ends before its own total is told', () => {
+  it.concurrent.each([
+    ['offsets', { offset: { query: 'o' }, total: '$.total' }, 12, true],
+    ['page numbers', { page: { query: 'p' }, total: '$.total' }, 12, true],
+    ['offsets, complete', { offset: { query: 'o' }, total: '$.total' }, 4, false],
+    ['offsets, with more than the total', { offset: { query: 'o' }, total: '$.total' }, 3, false],
+  ] as const)('%s', async (_, pages, total, isTold) => {
+    const found = await outcome(
+      { items: { ...stream, pages } },
+      {
+        routes: {
+          'GET /items': ({ query }) => ({
+            body: { items: Number(query.get('o') ?? 0) > 0 || Number(query.get('p') ?? 1) > 1 ? [] : items, total },
+          }),
+        },
+      },
+    );
+    expect(found).toMatchObject({ keys: ['1', '2', '3', '4'], codes: [] });
+    const told = found.notices.map((notice) => notice.includes('the service says that the list has 12 records, but returned 4.'));
+    expect(told).toEqual(isTold ? [true] : []);
+  });
 });
 
 describe('a circular listing ends when the circle closes, with every page before it', () => {

@@ -15,6 +15,11 @@ export interface Paging<Query, Page, Cursor extends NonNullable<Json>> {
    * whether another follows, and doesn't, return its own cursor with `isUnknown`.
    */
   next(page: Page, cursor: Cursor): NextPage<Cursor> | 'last';
+  /**
+   * Returns the part of a cursor that tells its page from others, if the cursor also counts or remembers something. A walk that comes to a
+   * page again ends with `HEADGATE_CURSOR_LOOP`. Default: the whole cursor.
+   */
+  place?(cursor: Cursor): Json;
   /** Number of empty pages in a row after which the walk ends with `HEADGATE_EMPTY_PAGES`. Default 100. */
   readonly maxEmptyPages?: number;
   /** Maximum number of pages. If more follow, the walk ends with `HEADGATE_PAGE_LIMIT`. Default: no limit. */

@@ -47,10 +47,12 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
     () => {
       const turns = { walk: {}, share };
       const seen = seenCursors(from === 'last' ? '' : from?.seen);
+      const placeOf = (cursor: Cursor): string =>
+        JSON.stringify(paging.place === undefined ? cursor : call('place', () => paging.place?.(cursor)));
       let at: Checkpoint<Cursor> | 'last' | undefined;
       const begin = (): Checkpoint<Cursor> | 'last' => {
         const start = from ?? { cursor: checked(options, 'first', paging.first) };
-        if (start !== 'last') seen.add(JSON.stringify(start.cursor));
+        if (start !== 'last') seen.add(placeOf(start.cursor));
         return start;
       };
       return {
@@ -73,7 +75,7 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
       };
 
       function after({ cursor, isUnknown }: NextPage<Cursor>, empty: number, pages: number): Checkpoint<Cursor> {
-        const isCircle = seen.add(JSON.stringify(cursor)) || isUnknown === true;
+        const isCircle = seen.add(placeOf(cursor)) || isUnknown === true;
         const state = { cursor, pages, seen: seen.snapshot() };
         return { ...state, ...(empty > 0 && { empty }), ...(isCircle && { isCircle }), ...(isUnknown === true && { isUnknown }) };
       }
