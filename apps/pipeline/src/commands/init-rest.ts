@@ -45,6 +45,7 @@ export async function initRest(options: InitRestOptions, context: CommandContext
   });
   if (before !== undefined && new RegExp(`^["']?${target.name}["']?[ \t]*:`, 'm').test(before))
     throw new UsageError(`init: ${file} has a section ${target.name} already. Choose another name: --name NAME.`);
+  assertOtherLimit(before, options, context);
   const start = before === undefined ? HEAD : before.endsWith('\n') ? '\n' : '\n\n';
   const added = (guessed?: GuessedStream): string => `${start}${sectionLines(target, guessed).join('\n')}\n`;
 
@@ -97,6 +98,20 @@ async function read(
   const pipeline = pipelines.find((one) => one.name === name);
   if (pipeline !== undefined && topics !== undefined) return { pipeline, config: { topics, pipelines: [pipeline] } };
   throw 'error' in found ? found.error : new TypeError('the section is missing');
+}
+
+/** Throws if the file has a section for the service with the same credential. Two sections would use the limit of the service twice. */
+function assertOtherLimit(before = '', { rest: address, bearer, key }: InitRestOptions, { file }: Pick<CommandContext, 'file'>): void {
+  const { origin, pathname } = new URL(address);
+  const isThere = before.split('\n').some((line) => {
+    const [, found = ''] = /^[^#]*\bbaseUrl:\s*["']?([^"'\s,}]+)/.exec(line) ?? [];
+    return URL.parse(found)?.origin === origin;
+  });
+  const variable = bearer ?? key;
+  if (!isThere || (variable !== undefined && !before.includes(`\${${variable}}`))) return;
+  throw new UsageError(
+    `init: ${file} has a section for ${origin} already, and a second one would use its limit twice. Copy a stream of that section, and change get to the path of this list: ${pathname}. For another account, name the variable of its credential.`,
+  );
 }
 
 interface Target {

@@ -63,7 +63,10 @@ describe('headgate init --rest', () => {
       pages: { next: $.paging.next, size: { query: limit, is: 5 } } # guess: an address
 `);
     expect(await place.headgate('check', ...own)).toMatchObject({ code: 0, stdout: expect.stringContaining('no problems') as string });
-    expect((await place.headgate('try', 'api.posts', ...own)).stdout).toContain('next page: GET /api/v2/posts?limit=5&offset=5');
+    // The request of init counts: within its second, try sends none.
+    await expect
+      .poll(async () => (await place.headgate('try', 'api.posts', ...own)).stdout, { timeout: 60_000 })
+      .toContain('next page: GET /api/v2/posts?limit=5&offset=5');
     expect((await place.headgate('run', ...own)).code).toBe(0);
     const { stdout } = await place.headgate('read', 'api.posts', '--format', 'csv', ...own);
     expect(stdout.split('\n').map((line) => line.split(',').slice(4).join(','))).toEqual([
@@ -90,6 +93,24 @@ describe('headgate init --rest', () => {
       'headgate: init: headgate.yaml has a section blog already. Choose another name: --name NAME.\n',
     ]);
     expect(api.requests).toHaveLength(1);
+  });
+
+  it('refuses a second section for a service, which would use its limit twice, unless it has another credential', async () => {
+    await using api = await blog();
+    await using place = await workplace('');
+    await place.write('.env', 'ONE=a\nTWO=b\n');
+    const init = async (...args: string[]) => await place.headgate('init', '--config', 'b.yaml', '--rest', `${api.url}/posts`, ...args);
+    expect((await init('--bearer', 'ONE')).code).toBe(0);
+    for (const args of [
+      ['--name', 'other'],
+      ['--name', 'other', '--key', 'ONE'],
+    ]) {
+      const { code, stderr } = await init(...args);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`has a section for ${api.url} already`)]);
+    }
+    expect(api.requests).toHaveLength(1);
+    expect((await init('--name', 'other', '--bearer', 'TWO')).code).toBe(0);
+    expect((await place.headgate('check', '--config', 'b.yaml')).code).toBe(0);
   });
 
   it('writes no configuration if the response tells nothing, and says why', async () => {
