@@ -46,7 +46,8 @@ const LIMIT = { requests: 15, windowMs: 6_000 };
  * job knows their sizes. Resolves to the exit code.
  */
 export async function runSandbox({ follow, kafka }: RunSandboxOptions, context: CommandContext): Promise<number> {
-  const { cwd, signal } = context;
+  const { cwd, signal, clock } = context;
+  const now = (): number => clock.epochMs();
   const folder = resolve(cwd, FOLDER);
   const file = join(folder, 'sandbox.yaml');
   await mkdir(folder, { recursive: true });
@@ -56,8 +57,9 @@ export async function runSandbox({ follow, kafka }: RunSandboxOptions, context: 
     users: USERS,
     window: { kind: 'rolling', limit: LIMIT.requests, windowMs: LIMIT.windowMs },
     latencyMs: { min: 20, max: 120 },
+    now,
   });
-  await using books = await startBooks({ unknown: UNKNOWN, latencyMs: { min: 20, max: 120 } });
+  await using books = await startBooks({ unknown: UNKNOWN, latencyMs: { min: 20, max: 120 }, now });
   if (broker === undefined) await startAfresh(join(folder, 'sandbox.db'));
   await writeForOwner(join(folder, '.env'), 'SANDBOX_TOKEN=a-token-of-the-sandbox\nSANDBOX_KEY=a-key-of-the-sandbox\n');
   await crawlBefore({ file, broker }, context);

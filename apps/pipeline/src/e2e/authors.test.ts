@@ -18,18 +18,19 @@ it('a run writes all 45 books of an author page by page, each once, even across 
   killed.child.kill('SIGKILL');
   await killed.ended;
   const run = await place.headgate('run');
-  expect([run.code, run.stderr]).toEqual([0, expect.stringMatching(/1 crawl, 1 page, 5 books +-> books\.authors/)]);
-  expect(service.asked).toEqual(['Ada Brook 1/100', 'Ada Brook 2/100', 'Ada Brook 3/100', 'Ada Brook 3/100']);
+  expect([run.code, run.stderr]).toEqual([0, expect.stringMatching(/1 crawl, 2 pages, 5 books +-> books\.authors/)]);
+  expect(service.asked).toEqual(['1/100', '2/100', '3/100', '3/100', '4/100'].map((page) => `Ada Brook ${page}`));
   const records = await place.records('books.authors');
   expect(records.map(pageOf)).toEqual([
     ['Ada Brook', 1, false, 20],
     ['Ada Brook', 2, false, 20],
-    ['Ada Brook', 3, true, 5],
+    ['Ada Brook', 3, false, 5],
+    ['Ada Brook', 4, true, 0],
   ]);
   expect(records.flatMap(booksOf)).toEqual(books);
-  expect(records.map(({ headers }) => headers['ce_id'])).toEqual([1, 2, 3].map((page) => `books.requests-0-0/${page}`));
+  expect(records.map(({ headers }) => headers['ce_id'])).toEqual([1, 2, 3, 4].map((page) => `books.requests-0-0/${page}`));
   expect((await place.headgate('run')).code).toBe(0);
-  expect(service.asked).toHaveLength(4);
+  expect(service.asked).toHaveLength(5);
 });
 
 it('a run stops at the maximum number of pages with a dead letter, and replay continues from there', async () => {
@@ -52,7 +53,17 @@ it('a run stops at the maximum number of pages with a dead letter, and replay co
   }
   const records = await place.records('books.authors');
   expect(records.flatMap(booksOf)).toEqual(books);
-  expect(records.map(({ value }) => value['last'])).toEqual([false, false, false, false, true]);
+  expect(records.map(({ value }) => value['last'])).toEqual([false, false, false, false, false, true]);
+});
+
+it('a run warns if the service counts more books than it shows', async () => {
+  const books = Array.from({ length: 25 }, (_, i) => ({ isbn13: String(i) }));
+  await using service = await authorService(books, { total: 26 });
+  await using place = await workplace(booksYaml(service.url, ['Ada Brook']));
+  const run = await place.headgate('run');
+  expect(run.code).toBe(0);
+  expect(run.stderr).toContain("Ada Brook: the service ended the list of the author's books after 25, but counts 26.");
+  expect((await place.records('books.authors')).flatMap(booksOf)).toEqual(books);
 });
 
 it('a run warns if an author may have more books', async () => {
@@ -61,7 +72,7 @@ it('a run warns if an author may have more books', async () => {
   await using place = await workplace(booksYaml(service.url, ['Ada Brook']));
   const run = await place.headgate('run');
   expect(run.code).toBe(0);
-  expect(run.stderr).toContain("Ada Brook: the service repeated page 1 of the author's books as page 2");
+  expect(run.stderr).toContain("Ada Brook: the service returned the first page of the author's books again as the next one");
   expect((await place.records('books.authors')).map(pageOf)).toEqual([
     ['Ada Brook', 1, false, 20],
     ['Ada Brook', 2, true, 0],
@@ -76,7 +87,8 @@ it("a run writes an author's books under another name, and warns", async () => {
   expect(run.stderr.match(/.*names another author.*/gu)).toEqual([
     expect.stringContaining('Ada Brook: page 1 of the books that the service returned names another author.'),
   ]);
-  expect((await place.records('books.authors')).map(({ key, value }) => [key, value['author'], value['record']])).toEqual([
+  const records = (await place.records('books.authors')).filter(({ value }) => booksOf({ value }).length > 0);
+  expect(records.map(({ key, value }) => [key, value['author'], value['record']])).toEqual([
     ['Ada Brook', 'Ada Brook', { author: 'Somebody%20Else', books: [{ isbn13: '1' }] }],
     ['Mark Twain', 'Mark Twain', { author: 'Twain%2C%20Mark', books: [{ isbn13: '1' }] }],
   ]);
@@ -102,17 +114,22 @@ interface AuthorService extends AsyncDisposable {
 interface AuthorServiceOptions {
   /** Whether the service pages at all. */
   readonly turns?: boolean;
+  /** The total that the service sends. Default: none. */
+  readonly total?: number;
   /** The names that the service's responses have instead of the requested ones. */
   readonly names?: Readonly<Record<string, string>>;
 }
 
-async function authorService(books: readonly unknown[], { turns = true, names = {} }: AuthorServiceOptions = {}): Promise<AuthorService> {
+async function authorService(
+  books: readonly unknown[],
+  { turns = true, names = {}, total }: AuthorServiceOptions = {},
+): Promise<AuthorService> {
   const asked: string[] = [];
   let held = 0;
   const answer = (name: string, page: number, response: ServerResponse): void => {
     const from = turns ? (page - 1) * PAGE : 0;
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ author: encodeURIComponent(names[name] ?? name), books: books.slice(from, from + PAGE) }));
+    response.end(JSON.stringify({ author: encodeURIComponent(names[name] ?? name), books: books.slice(from, from + PAGE), total }));
   };
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');

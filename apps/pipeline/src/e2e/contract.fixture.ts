@@ -40,7 +40,8 @@ const followersContract: Contract = {
 const PAGE_SIZE = 5;
 /** Number of books by each author in the sandbox. */
 const AUTHORS = { 'Le Guin': 23, Lem: 8, Nobody: 17 };
-const pagesOf = (author: keyof typeof AUTHORS): number => Math.ceil(AUTHORS[author] / PAGE_SIZE);
+/** Pages with books, and the empty one that ends the list. */
+const pagesOf = (author: keyof typeof AUTHORS): number => Math.ceil(AUTHORS[author] / PAGE_SIZE) + 1;
 const ISBNS = [0, 1, 2, 3, 4, 5, 6].map((n) => sampleIsbn(n));
 
 /** The books pipeline: batches of two ISBNs, and pages of five books per author. */

@@ -239,19 +239,14 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
       author: walk({
         source,
         paging: ({ author }) => authorPaging(author, { pageSize: ownSize, maxPages: given.maxPages }),
-        records({ author, namesAnother, page, last, mayBeCut, record }, { topics, warn }) {
-          if (namesAnother) {
+        records({ author, namesAnother, page, last, mayBeCut, read, total, record }, { topics, warn }) {
+          if (namesAnother && record.books.length > 0) {
             warn(
               `${author}: page ${page} of the books that the service returned names another author. They are in the topic, ` +
                 'and the name is in record.author: if it is wrong, request another spelling.',
             );
           }
-          if (mayBeCut) {
-            warn(
-              `${author}: the service repeated page ${page - 1} of the author's books as page ${page}, ` +
-                'so there may be more books. If there are, a larger books.pageSize returns them.',
-            );
-          }
+          if (mayBeCut) warn(`${author}: ${cutWords(read, total)}`);
           return [topics.authors({ key: author, value: { author, page, last, record }, id: String(page) })];
         },
         items: ({ record }) => record.books.length,
@@ -260,6 +255,17 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
     });
   },
 });
+
+/** Why an author may have more books than the service returned. */
+function cutWords(read: number | undefined, total: number | undefined): string {
+  if (read !== undefined && total !== undefined) {
+    return `the service ended the list of the author's books after ${read}, but counts ${total}. The others can't be requested.`;
+  }
+  return (
+    "the service returned the first page of the author's books again as the next one, so there may be more books. " +
+    'If there are, a larger books.pageSize returns them.'
+  );
+}
 
 /** The records and dead letters of a batch. If the response has unreadable records, an ISBN without a record isn't reported as missing. */
 function outcome(

@@ -36,7 +36,7 @@ it('the picture in the README shows what `npm start` shows', async () => {
   // A user must see a wait with its reason and its end, the page's address, the forecast, whether it was right, and what to do next.
   const shown = stripVTControlCharacters(terminal.text);
   expect(shown).toMatch(/ {2}followers app .* 15 \/ 15 {2}next at \d\d:\d\d:\d\d {2}<- everything waits for this/u);
-  expect(shown).toMatch(/% of 39 requests, done at \d\d:\d\d:\d\d/u);
+  expect(shown).toMatch(/% of 41 requests, done at \d\d:\d\d:\d\d/u);
   expect(shown).toMatch(/status at http:\/\/127\.0\.0\.1:\d+\//u);
   const said = streams.stderr.read() as Buffer;
   expect(said.toString()).toMatch(/^Forecast before the first request: \d\d:\d\d:\d\d\. Finished: \d\d:\d\d:\d\d\.\nTry next:$/mu);

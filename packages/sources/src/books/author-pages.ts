@@ -3,9 +3,11 @@ import { createHash } from 'node:crypto';
 import type { Checkpoint, Paging, WalkOptions } from '../paging.ts';
 import { SourceError } from '../source-error.ts';
 import type { QueryOptions } from '../source.ts';
+import { isbnsOf } from './match-records.ts';
 import { booksChecks } from './options.ts';
 import { authorQuery, type AuthorOptions } from './query.ts';
 import type { AuthorAnswer } from './results.ts';
+import { bookRecord } from './schema.ts';
 import { waitForCredit } from './wait-for-credit.ts';
 
 /** Selects the pages of a walk through an author's books. */
@@ -28,10 +30,14 @@ export interface AuthorPageAnswer extends AuthorAnswer {
   /** True if this page is the last. */
   readonly last: boolean;
   /**
-   * True if books may be missing: the service returned the walk's first page again as the second, and the first may have been cut to the
-   * page size. Only on a last page.
+   * True if books may be missing: the list ended before the service's own total, or there is no total, and the service returned the walk's
+   * first page again as the second, so it may ignore the number of the page. Only on a last page.
    */
   readonly mayBeCut: boolean;
+  /** Number of books on the walk's pages so far. Absent if the walk began after page 1. */
+  readonly read?: number;
+  /** The service's own total of the author's books, if it sent one. */
+  readonly total?: number;
   /** The cursor of the next page; undefined on the last one. */
   readonly nextCursor: AuthorCursor | undefined;
 }
@@ -48,8 +54,10 @@ export type AuthorCursor = {
   readonly page: number;
   /** Books requested per page, the same for all pages. */
   readonly pageSize: number;
-  /** Number of books on the walk's first page, which shows the service's page size. Absent in the first page's cursor. */
-  readonly full?: number;
+  /** Number of books on the pages before this one. Absent in the first page's cursor, or if the walk began after page 1. */
+  readonly read?: number;
+  /** The service's own total, if an earlier page had one. */
+  readonly total?: number;
   /** Digests of the books on the walk's first page and on the latest one. Absent in the first page's cursor. */
   readonly seen?: readonly string[];
 };
@@ -67,12 +75,11 @@ export const AUTHOR_PAGE_SIZE = 100;
 const MOST_PAGES = 500;
 
 /**
- * Paging through an author's books, for `walk({ source: books(…), paging })`. The service doesn't document how the list ends, so the walk
- * ends at a page with fewer books than a full one, an empty page, a page that the service doesn't know (404), or one that repeats the first
- * page or the page before it.
+ * Paging through an author's books, for `walk({ source: books(…), paging })`. The walk ends at an empty page, at one that the service doesn't
+ * know (404), or at one that repeats the first page or the page before it.
  *
- * A full page has as many books as the first. A first page with fewer books than requested is also the last, unless their number is a
- * multiple of ten: then the service may use its own page size (20 was seen), and the next page decides.
+ * Nothing else shows the end. A page can be short because the service lowers the page size or hides a book, and a total can be wrong, so
+ * neither saves the last request. A total that is larger than the number of books that came sets `mayBeCut`.
  *
  * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options.
  */
@@ -112,26 +119,38 @@ export async function authorPage(
 }
 
 function pageAt(cursor: AuthorCursor, answer: AuthorAnswer): AuthorPageAnswer {
-  const { page, pageSize, full, seen } = cursor;
-  const { books } = answer.record;
-  const { length } = books;
-  const digest = digestOf(books);
-  if (seen?.includes(digest) === true) {
-    const isSecond = seen[0] === seen[1];
-    const mayBeCut = isSecond && full !== undefined && full <= pageSize;
-    return { ...answer, record: { books: [] }, page, last: true, mayBeCut, nextCursor: undefined };
-  }
-  const isShort = full === undefined ? length < pageSize && length % ROUND !== 0 : length < full;
-  const last = length === 0 || isShort;
-  const nextCursor: AuthorCursor | undefined = last
-    ? undefined
-    : { page: page + 1, pageSize, full: full ?? length, seen: [seen?.[0] ?? digest, digest] };
-  return { ...answer, page, last, mayBeCut: false, nextCursor };
+  const { page, pageSize, seen, read: before = page === 1 ? 0 : undefined } = cursor;
+  const { author, namesAnother, record } = answer;
+  const digest = digestOf(record.books);
+  const isRepeated = seen?.includes(digest) === true;
+  const books = isRepeated ? [] : record.books;
+  const last = books.length === 0;
+  const total = totalOf(record['total']) ?? cursor.total;
+  const read = before === undefined ? undefined : before + books.length;
+  const counts = { ...(read !== undefined && { read }), ...(total !== undefined && { total }) };
+  const isCounted = read !== undefined && total !== undefined;
+  const nextCursor: AuthorCursor = { page: page + 1, pageSize, ...counts, seen: [seen?.[0] ?? digest, digest] };
+  return {
+    author,
+    namesAnother,
+    record: isRepeated ? { books } : record,
+    page,
+    last,
+    mayBeCut: last && (isCounted ? read < total : isRepeated && seen[0] === seen[1]),
+    ...counts,
+    nextCursor: last ? undefined : nextCursor,
+  };
 }
 
-/** The service's own page size is assumed to be a multiple of this number. */
-const ROUND = 10;
+function totalOf(total: unknown): number | undefined {
+  return typeof total === 'number' && Number.isSafeInteger(total) && total >= 0 ? total : undefined;
+}
 
+/** Identifies a page by the ISBNs of its books, because other fields, such as a counter, can change from response to response. */
 function digestOf(books: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(books)).digest('base64url').slice(0, 22);
+  const keys = books.map((book) => {
+    const record = bookRecord.safeParse(book);
+    return (record.success ? isbnsOf(record.data)[0] : undefined) ?? book;
+  });
+  return createHash('sha256').update(JSON.stringify(keys)).digest('base64url').slice(0, 22);
 }

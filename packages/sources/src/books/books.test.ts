@@ -44,22 +44,24 @@ describe.each([
   },
   {
     endpoint: 'an author',
-    body: JSON.stringify({ author: 'Ada%20Brook', books: [{ isbn13: isbn }] }),
+    // A page without books is the last one.
+    body: JSON.stringify({ author: 'Ada%20Brook', books: [], pages: [12.5] }),
     query: (api: Books, { credits, signal = new AbortController().signal }: Parameters<Books['batch']>[1]) =>
       api.authorPages('Ada Brook').reader().read({ credits, signal }),
     expected: {
       author: 'Ada Brook',
       namesAnother: false,
-      record: { author: 'Ada%20Brook', books: [{ isbn13: isbn }] },
+      record: { author: 'Ada%20Brook', books: [], pages: [12.5] },
       page: 1,
       last: true,
       mayBeCut: false,
+      read: 0,
       nextCursor: undefined,
       next: 'last',
     },
     endlessWalk: {
       walk: (api: Books) => api.authorPages('Ada Brook', { maxPages: 5 }),
-      page: (n: number) => JSON.stringify({ author: 'Ada Brook', books: Array.from({ length: 100 }, () => ({ isbn13: isbn, n })) }),
+      page: (n: number) => JSON.stringify({ author: 'Ada Brook', books: [{ isbn13: sampleIsbns(n + 1)[n] }] }),
       option: 'maxPages',
     },
     mismatches: [
@@ -127,7 +129,8 @@ describe("an author's pages", () => {
     for await (const page of api.authorPages('Ada', { pageSize: 20 })) pages.push(page);
     expect(pages.map(({ page, last, record }) => [page, last, record.books.length])).toEqual([
       [1, false, 20],
-      [2, true, 19],
+      [2, false, 19],
+      [3, true, 0],
     ]);
     expect(pages.flatMap(({ record }) => record.books)).toEqual((await api.author('Ada', { pageSize: 1_000 })).record.books);
     const [first, second] = server.requests;

@@ -54,9 +54,8 @@ export interface Books extends AsyncDisposable {
    *
    * - *Emits when* a page has arrived, as soon as budget and demand permit.
    * - *Backpressures when* downstream has no capacity for `pageSize` more books.
-   * - *Completes when* a page has fewer books than the first, has none, repeats the first page or the one before, or doesn't exist (unless it
-   *   is page 1). A first page with fewer books than requested is the last, unless their number is a multiple of ten, which may be the
-   *   service's own page size.
+   * - *Completes when* a page is empty, repeats the first page or the one before, or doesn't exist (unless it is page 1). This costs one
+   *   request after the last page with books. `mayBeCut` of the last page says whether books may be missing.
    * - *Cancels when* the consumer unsubscribes, or `signal` aborts: the request in flight is aborted.
    *
    * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` before any request. The walk ends with a `SourceError` with the code
