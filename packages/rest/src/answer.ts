@@ -72,7 +72,8 @@ export function verdictOf(
   const { epochMs } = context;
   const body = status === 204 || status === 304 ? undefined : jsonBody(answer, parseUntouched);
   const value = body?.kind === 'json' ? body.value : undefined;
-  const rule = stream.errors?.find((one) => fits(one, status, value));
+  const isEmpty = body === undefined || !/\S/.test(answer.body.toString('latin1'));
+  const rule = stream.errors?.find((one) => fits(one, status, value, isEmpty));
   if (rule !== undefined) return ruledVerdict(rule, stream, { value, answer, context });
   if (body === undefined) return bodylessVerdict(stream, { value: undefined, answer, context });
   if (status === 202) return { kind: 'transient', reason: 'the service is not ready (202)', retryInMs: retryAfterMs({ headers, epochMs }) };
@@ -93,9 +94,10 @@ function foreignVerdict(
   return { kind: 'fatal', error: new SourceError({ code: 'HEADGATE_UNFIT_ANSWER', message, retryable: false, service, subject, status }) };
 }
 
-function fits({ status, when }: ErrorRule, answered: number, value: unknown): boolean {
+function fits({ status, when }: ErrorRule, answered: number, value: unknown, isEmpty: boolean): boolean {
   if (status !== undefined && !(Array.isArray(status) ? status.includes(answered) : status === answered)) return false;
   if (when === undefined) return true;
+  if (when === 'no body') return isEmpty;
   if (value === undefined) return false;
   return when.every(({ path, oneOf }) => {
     const found = path.all(value);
@@ -342,7 +344,8 @@ function nextOf(stream: Stream, { value, answer, context }: Answered, records: r
     const from = pages.next ?? pages.cursor;
     const given = valueAt(from);
     const ends: readonly unknown[] = pages.end === undefined ? [] : Array.isArray(pages.end) ? pages.end : [pages.end];
-    const at = cursorAt(given, stream);
+    const sent = cursorAt(given, stream);
+    const at = pages.encoded === true && typeof sent === 'string' ? decoded(sent) : sent;
     // An end is compared as text, because a service can write the same cursor both as a number and as text.
     const place = from !== undefined && 'text' in from ? from.text : 'the cursor';
     if (ends.some((end) => String(end) === spelled(at))) return LAST;
@@ -415,6 +418,14 @@ function cursorAt(given: unknown, { pages, form }: Stream): Cursor['at'] | undef
   if (at !== undefined) return typeof at === 'boolean' ? undefined : at;
   const isCarried = pages?.as?.body !== undefined && form === undefined;
   return isCarried && typeof given === 'object' && given !== null && Object.keys(given).length > 0 ? keptValue(given) : undefined;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** JSON that a checkpoint can store: a number whose text JavaScript would change becomes text. */

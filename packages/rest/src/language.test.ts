@@ -118,6 +118,11 @@ describe('mistakes, each with its path and fix', () => {
         'streams.items.since: has order: ascending, so each page is requested by its time, but no parameter sends it. Write {since} into a parameter, or list the newest first and write order: descending.',
       ],
     ]),
+    [{ pages: { page: { query: 'p' }, end: '0' } }, 'streams.items.pages.end: belongs to cursor or next.'],
+    [{ pages: { next: '$.next', first: 'a' } }, 'streams.items.pages.first: belongs to cursor or page or offset.'],
+    [{ pages: { next: '$.next', alone: true } }, 'streams.items.pages.alone: belongs to cursor or page or offset.'],
+    [{ pages: { link: 'next', encoded: true } }, 'streams.items.pages.encoded: belongs to cursor.'],
+    [{ pages: { cursor: '$.c', as: { query: 'c' }, origin: 'base' } }, 'streams.items.pages.origin: belongs to next or link.'],
     [
       { query: { from: '{since:%H:%M}' }, since: { from: '$.at' } },
       'streams.items.since: sends {since:%H:%M}, a time of day without a zone. Write the zone in which the service reads it, such as zone: Europe/Berlin, or that of the user whose credential it is.',

@@ -206,7 +206,8 @@ export interface Condition {
 
 const conditions = z
   .union([z.string(), z.record(z.string(), z.union([scalar, z.array(scalar).min(1)]))])
-  .transform((given, context): readonly Condition[] => {
+  .transform((given, context): readonly Condition[] | 'no body' => {
+    if (given === 'no body') return given;
     if (typeof given === 'string') return [{ path: readPath(given, context) }];
     return Object.entries(given).map(([text, values]) => {
       const read = path().safeParse(text);
@@ -218,7 +219,9 @@ const conditions = z
 const errorRule = z
   .strictObject({
     status: statuses.exactOptional().describe('Status of the response, or a list of statuses. Default: any.'),
-    when: conditions.exactOptional().describe('A path that selects something in the body, or paths with the values that they must have.'),
+    when: conditions
+      .exactOptional()
+      .describe('A path that selects something in the body, paths with the values that they must have, or `no body`.'),
     then: z
       .enum(['retry', 'wait', 'missing', 'empty', 'refused', 'dead', 'restart'])
       .describe(
@@ -257,7 +260,12 @@ const pages = z
       .exactOptional()
       .describe('Path in the body of the address that comes before a `next` with a leading slash.'),
     cursor: given.exactOptional().describe('Path of the next cursor in the body, or `{ header: name }`.'),
+    origin: z
+      .literal('base')
+      .exactOptional()
+      .describe('`base`: next addresses keep only their path and query, for a service behind a proxy that names its inner host.'),
     as: placeSchema.exactOptional().describe('Place of the cursor in the next request.'),
+    encoded: z.boolean().exactOptional().describe('The cursor is already percent-encoded.'),
     page: placeSchema.exactOptional().describe('Place of the page number in the request.'),
     offset: placeSchema.exactOptional().describe('Place of the offset in the request: the number of records before the page.'),
     first: z
@@ -294,12 +302,21 @@ const pages = z
     const kinds = keepOne(['link', 'next', 'cursor', 'page', 'offset'], given, context);
     if (kinds.length === 0 && Object.keys(given).some((key) => !['size', 'alone'].includes(key)))
       context.addIssue({ code: 'custom', message: "doesn't say how to get the next page. Add link, next, cursor, page or offset." });
-    const only = (key: 'last' | 'total' | 'short' | 'as' | 'base', ...of: (typeof kinds)[number][]): void => {
+    const only = (key: 'last' | 'total' | 'short' | 'as' | 'base' | 'origin' | 'end' | 'first', ...of: (typeof kinds)[number][]): void => {
       if (given[key] === undefined || kinds.some((kind) => of.includes(kind))) return;
       context.addIssue({ code: 'custom', path: [key], message: `belongs to ${of.join(' or ')}.` });
     };
     only('as', 'cursor');
     only('base', 'next');
+    only('origin', 'next', 'link');
+    only('end', 'cursor', 'next');
+    only('first', 'cursor', 'page', 'offset');
+    for (const [key, ...of] of [
+      ['encoded', 'cursor'],
+      ['alone', 'cursor', 'page', 'offset'],
+    ] as const)
+      if (given[key] === true && kinds.every((kind) => !of.some((one) => one === kind)))
+        context.addIssue({ code: 'custom', path: [key], message: `belongs to ${of.join(' or ')}.` });
     only('last', 'page');
     only('total', 'offset', 'page');
     only('short', 'cursor', 'offset', 'page');

@@ -123,7 +123,11 @@ function bodyOf(body: unknown, form: Record<string, string> | undefined): { read
  * The address of the next page. An absolute address or a path with a leading slash stays as it is. Other addresses from a Link header, and those
  * that start with `?`, are relative to the request (RFC 8288, section 3.2). All others are relative to `baseUrl`.
  */
-function addressOf(given: string, { link }: Pages, baseUrl: string, path: string): string {
+function addressOf(given: string, { link, origin }: Pages, baseUrl: string, path: string): string {
+  if (origin === 'base' && /^https?:/i.test(given)) {
+    const { pathname, search } = new URL(given);
+    return pathname + search;
+  }
   if (given.startsWith('/') || /^https?:/i.test(given)) return given;
   return new URL(given, baseUrl.replace(/\/?$/, link !== undefined || given.startsWith('?') ? path : '/')).href;
 }

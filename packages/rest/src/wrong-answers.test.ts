@@ -458,3 +458,48 @@ describe('a response that may be different next time is retried', () => {
     expect([records['items'], deadLetters]).toEqual([pairs(items), []]);
   });
 });
+
+describe('a response without a body', () => {
+  const answer = ({ path }: { readonly path: string }) => (path === '/k/2' ? { body: '' } : { body: [{ id: path }] });
+  const kids = { get: '/k/{n}', for: { n: ['1', '2', '3'] }, key: '$.id' };
+  const routes = { 'GET /k/1': answer, 'GET /k/2': answer, 'GET /k/3': answer };
+
+  it.concurrent('has no records if a rule says so', async () => {
+    const { records, deadLetters } = await list(
+      { ...bearer, streams: { kids: { ...kids, errors: [{ status: 200, when: 'no body', then: 'empty' }] } } },
+      { routes },
+    );
+    expect(records['kids']?.map(([key]) => key).toSorted()).toEqual(['/k/1', '/k/3']);
+    expect(deadLetters).toEqual([]);
+  });
+});
+
+describe('the address of the next page', () => {
+  it.concurrent.each([
+    ['another scheme', (page: number) => `https://127.0.0.1/items?page=${page}`],
+    ['an inner host', (page: number) => `http://backend.internal:8000/items?page=${page}`],
+  ])('keeps only its path and query with origin: base, as from %s', async (_, next) => {
+    const answer = ({ query }: { readonly query: URLSearchParams }) => {
+      const page = Number(query.get('page') ?? 1);
+      return { body: { items: [{ id: page }], next: page < 3 ? next(page + 1) : null } };
+    };
+    const served = { routes: { 'GET /items': answer } };
+    expect(await outcome({ items: { ...stream, pages: { next: '$.next', origin: 'base' } } }, served)).toMatchObject({
+      keys: ['1', '2', '3'],
+      codes: [],
+    });
+    expect(await outcome({ items: { ...stream, pages: { next: '$.next' } } }, served)).toMatchObject({
+      codes: ['HEADGATE_FOREIGN_ADDRESS'],
+    });
+  });
+
+  it.concurrent('a cursor that is already encoded is sent as it is', async () => {
+    const cursors: Readonly<Record<string, string | null>> = { '': 'PnM6Mg%3D%3D', 'PnM6Mg==': 'PnM6NA%3D%3D', 'PnM6NA==': null };
+    const answer = ({ query }: { readonly query: URLSearchParams }) => {
+      const sent = query.get('cursor') ?? '';
+      return sent in cursors ? { body: { items: [{ id: `x${sent}` }], next: cursors[sent] } } : { status: 400, body: {} };
+    };
+    const found = await outcome({ items: { ...stream, pages: { ...cursor, encoded: true } } }, { routes: { 'GET /items': answer } });
+    expect(found).toMatchObject({ keys: ['x', 'xPnM6Mg==', 'xPnM6NA=='], codes: [] });
+  });
+});

@@ -1,4 +1,5 @@
-import { brotliDecompress, gunzip } from 'node:zlib';
+import { isUtf8 } from 'node:buffer';
+import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 
 /** One HTTP response with its complete body. */
 export interface HttpResponse {
@@ -10,7 +11,7 @@ export interface HttpResponse {
   readonly body: Buffer;
 }
 
-/** The content encodings that requests accept and this package decodes. */
+/** The content encodings that requests ask for. */
 export const ACCEPT_ENCODING: string = 'gzip, br';
 
 export interface DecodedBodyOptions {
@@ -23,24 +24,50 @@ export interface DecodedBodyOptions {
 }
 
 /**
- * Decodes a body's content encoding, if it has one. Stops at `maxBytes`, so that a compression bomb can't fill the memory. Rejects with an
- * error whose message describes the cause.
+ * Decodes a body's content encodings, the last one first. Stops at `maxBytes`, so that a compression bomb can't fill the memory. Text that is
+ * labelled as compressed, or with an encoding that doesn't exist, such as `UTF-8`, stays as it is. Rejects with an error whose message
+ * describes the cause.
  */
-export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBodyOptions): Buffer | Promise<Buffer> {
-  const name = encoding.trim().toLowerCase();
-  if (name === '' || name === 'identity' || raw.length === 0) return raw;
-  return new Promise((resolve, reject) => {
-    const options = { maxOutputLength: maxBytes };
-    const done = (error: NodeJS.ErrnoException | null, body: Buffer): void => {
-      if (error === null) resolve(body);
-      else if (error.code === 'ERR_BUFFER_TOO_LARGE') reject(new Error(oversizeReason(maxBytes)));
-      else reject(new Error(`its ${name} body is damaged or incomplete`));
-    };
-    if (name === 'gzip' || name === 'x-gzip') gunzip(raw, options, done);
-    else if (name === 'br') brotliDecompress(raw, options, done);
+export function decodedBody({ raw, encoding = '', maxBytes }: DecodedBodyOptions): Buffer | Promise<Buffer> {
+  const names = encoding.split(',').map((name) => name.trim());
+  const applied = names.filter((name) => !/^(?:|identity)$/i.test(name)).reverse();
+  return applied.length === 0 || raw.length === 0 ? raw : decodedBy(applied, raw, maxBytes);
+}
+
+type Decode = (
+  raw: Buffer,
+  options: { readonly maxOutputLength: number },
+  done: (error: NodeJS.ErrnoException | null, body: Buffer) => void,
+) => void;
+
+const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
+  ['gzip', gunzip],
+  ['x-gzip', gunzip],
+  ['br', brotliDecompress],
+  ['zstd', zstdDecompress],
+  // Some services send the bare DEFLATE of RFC 1951 under this name, without the header of zlib.
+  ['deflate', (raw, options, done) => (((raw[0] ?? 0) & 0x0f) === 8 ? inflate : inflateRaw)(raw, options, done)],
+]);
+
+async function decodedBy(names: readonly string[], raw: Buffer, maxOutputLength: number): Promise<Buffer> {
+  let body = raw;
+  for (const name of names) {
+    const decode = DECODERS.get(name.toLowerCase());
     // Quotes the encoding in its original case, so that redaction can decode a secret in it, such as one in base64.
-    else reject(new Error(`unknown content-encoding ${JSON.stringify(encoding.trim().slice(0, 40))}`));
-  });
+    if (decode === undefined && !isUtf8(body)) throw new Error(`unknown content-encoding ${JSON.stringify(name.slice(0, 40))}`);
+    if (decode === undefined) continue;
+    try {
+      body = await new Promise<Buffer>((resolve, reject) => {
+        decode(body, { maxOutputLength }, (error, decoded) => (error === null ? resolve(decoded) : reject(error)));
+      });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+        throw new Error(oversizeReason(maxOutputLength), { cause: error });
+      // No compressed body begins with valid UTF-8, so it isn't one.
+      if (!isUtf8(body)) throw new Error(`its ${name.toLowerCase()} body is damaged or incomplete`, { cause: error });
+    }
+  }
+  return body;
 }
 
 /** Returns the message for a body over the limit. */

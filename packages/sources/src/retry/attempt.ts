@@ -187,7 +187,10 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
     const location = answer.headers['location'] ?? '';
     const to = location === '' ? null : URL.parse(location, `${origin}${signed.request.path}`);
     if (definition.follow === undefined || to === null || !isUnder(options, to)) {
-      return { verdict: { kind: 'fatal', error: redirected(to === null ? 'nowhere' : redact(to.origin), status, about) }, status };
+      return {
+        verdict: { kind: 'fatal', error: redirected(to === null ? 'nowhere' : redact(`${to.origin}${to.pathname}`), status, about) },
+        status,
+      };
     }
     const { method } = signed.request;
     const isGet = method !== 'HEAD' && (status === 303 || (status < 303 && method === 'POST'));
@@ -259,11 +262,11 @@ function redirectedRequest({ method, headers = {}, body, ...own }: SourceRequest
 }
 
 /**
- * Creates the error for a redirect that isn't followed. `to` is the redirect's redacted origin. The error doesn't quote the redirect's
+ * Creates the error for a redirect that isn't followed. `to` is the redirect's redacted address without its query. The error doesn't quote the redirect's
  * query, which may hold a secret.
  */
 function redirected(to: string, status: number, about: About): SourceError {
-  const message = `${about.subject}: ${about.service} redirects to ${to} (${status}), but Headgate doesn't follow redirects with credentials. Set baseUrl to the final address.`;
+  const message = `${about.subject}: ${about.service} redirects to ${to} (${status}), but Headgate doesn't follow redirects with credentials. Request that address: correct baseUrl, or the path.`;
   return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
 }
 
