@@ -219,18 +219,18 @@ const shopWith = async (records: Readonly<Record<string, readonly string[]>>): P
 
 test('the columns of a stream are the members of its first records', async () => {
   const parts = [
-    { id: 1, name: null, tags: ['a'], of: { id: 7 }, sold: false },
-    { id: 2, name: 'b', tags: [], of: null, sold: true, at: '2026-01-02' },
+    { id: 1, name: null, tags: ['a'], of: { id: 7 }, sold: false, count: null },
+    { id: 2, name: 'b', tags: [], of: null, sold: true, count: 3, at: '2026-01-02' },
   ].map((value) => JSON.stringify(value));
   const cwd = await shopWith({ 'shop.parts': [...parts, '[1]'] });
   const at = '2026-11-22T10:00:00.123Z,@alpha';
   const { out, said } = await exported(cwd, { topic: 'shop.parts', format: 'csv' });
   expect(out).toBe(
     [
-      'record_partition,record_offset,record_time,record_key,id,name,tags,of,sold,at,record_other',
-      `0,0,${at},1,,"[""a""]","{""id"":7}",false,,`,
-      `0,1,${at},2,b,[],null,true,2026-01-02,`,
-      `0,2,${at},,,,,,,[1]`,
+      'record_partition,record_offset,record_time,record_key,id,name,tags,of,sold,count,at,record_other',
+      `0,0,${at},1,,"[""a""]","{""id"":7}",false,,,`,
+      `0,1,${at},2,b,[],null,true,3,2026-01-02,`,
+      `0,2,${at},,,,,,,,[1]`,
       '',
     ].join('\n'),
   );
@@ -238,6 +238,7 @@ test('the columns of a stream are the members of its first records', async () =>
   const file = join(cwd, 'parts.parquet');
   expect((await exported(cwd, { topic: 'shop.parts', out: file })).code).toBe(0);
   const rows = await parquetReadObjects({ file: await asyncBufferFromFile(file) });
+  expect(rows[1]).toMatchObject({ count: 3n });
   expect(rows[0]).toMatchObject({ id: 1n, name: null, tags: ['a'], of: '{"id":7}', sold: false, at: null, record_other: null });
 });
 

@@ -7,8 +7,11 @@ import type { RunView } from './run-view.ts';
 import { place } from './shown-run.fixture.ts';
 import { createTimeWords } from './text/time-words.ts';
 
-/** A service with 12 posts on two pages, and two comments on each post. The comments of the post 3 are missing. */
-async function blog() {
+const PAGED = { pages: { page: { query: 'page' }, while: '$.more' } };
+const EIGHT = { query: { part: '{part}' }, for: { part: Array.from({ length: 8 }, (_, i) => String(i)) } };
+
+/** A service with 12 posts on two pages, and two comments on each post. The comments of the post 3 are missing. `isPaged`: read both pages. Otherwise, eight jobs read the first one. */
+async function blog({ isPaged = true } = {}) {
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://x');
     const page = Number(searchParams.get('page') ?? 1);
@@ -28,7 +31,7 @@ async function blog() {
       credentials: [{ name: 'anyone' }],
       limit: { requests: 5, window: '1m' },
       streams: {
-        posts: { get: '/posts', records: '$.data[*]', key: '$.id', pages: { page: { query: 'page' }, while: '$.more' } },
+        posts: { get: '/posts', records: '$.data[*]', key: '$.id', ...(isPaged ? PAGED : EIGHT) },
         comments: { get: '/posts/{post}/comments', records: '$.data[*]', key: '$.id', for: { each: 'posts', with: { post: '$.id' } } },
       },
     }),
@@ -64,8 +67,11 @@ describe('the streams of a service', () => {
     expect(run.frame().join('\n')).toMatch(/^ {2}comments +█+ +12 of 12, 1 failed +22 records +done$/mu);
   });
 
-  it('are exact only when no job can create further jobs', async () => {
-    await using api = await blog();
+  it.each([
+    ['of unknown size', true],
+    ['whose sizes are known', false],
+  ])('are exact only when no job of a stream %s can create further jobs', async (_, isPaged) => {
+    await using api = await blog({ isPaged });
     await using here = await place();
     const run = await here.run([api.pipeline]);
     const seen: (readonly (boolean | undefined)[])[] = [[false, false, false]];
