@@ -44,6 +44,8 @@ export interface RestPage {
    * 0 in a row end the listing, because the service probably never returns a last page. Old records and windows are never endless.
    */
   readonly found: number;
+  /** Records that are older than `{since}`, if they create child jobs, too. */
+  readonly older: readonly unknown[];
   /** In a stream with `since`: a digest of each record. Otherwise empty. */
   readonly digests: readonly string[];
   /** Epoch ms, by the clock of the service, at which the listing began at the latest. */
@@ -218,6 +220,7 @@ function noRecords({ headers }: HttpResponse, { query, epochMs }: ClassifyContex
   return {
     stream,
     records: [],
+    older: [],
     digests: [],
     found,
     since,
@@ -487,9 +490,11 @@ function listedPage(
         : [];
   const known = new Set(cursor.keys);
   const from = olderThan(stream, cursor);
-  const isNew = (record: unknown, i: number): boolean =>
-    i >= start && !known.has(keys[i] ?? '') && (timeOf(scalarOf(stream.since?.from.first(record)), stream.since?.zone) ?? Infinity) >= from;
+  const isFresh = (i: number): boolean => i >= start && !known.has(keys[i] ?? '');
+  const isOlder = (record: unknown): boolean => (timeOf(scalarOf(stream.since?.from.first(record)), stream.since?.zone) ?? Infinity) < from;
+  const isNew = (record: unknown, i: number): boolean => isFresh(i) && !isOlder(record);
   const records = found.filter(isNew);
+  const older = stream.since?.children === 'all' ? found.filter((record, i) => isFresh(i) && isOlder(record)) : [];
   const fresh = keys.filter((key, i) => i >= start && !known.has(key));
   const count = found.length - keys.length + fresh.length;
   const newest =
@@ -507,7 +512,14 @@ function listedPage(
   });
   // The end of a window without records isn't an empty page of a listing that never ends.
   const isWindow = following.at === undefined && next !== undefined;
-  return { ...page, records, found: isWindow ? Math.max(1, count) : count, digests: digests.filter((_, i) => isNew(found[i], i)), next };
+  return {
+    ...page,
+    records,
+    older,
+    found: isWindow ? Math.max(1, count) : count,
+    digests: digests.filter((_, i) => isNew(found[i], i)),
+    next,
+  };
 }
 
 /**

@@ -94,6 +94,55 @@ describe('a child that several records refer to', () => {
     expect(requestsOf(api.answered.filter(({ path }) => path !== '/issues'))).toEqual({ '/comments/1': 2, '/comments/2': 1 });
   });
 
+  it.each(['changed', 'all', undefined] as const)('is requested for records that changed, or for all: children: %s', async (children) => {
+    const issues = [1, 2, 3, 4].map((id) => ({ id, at: `2024-01-01T00:0${id}:00Z` }));
+    let listings = 0;
+    const streams: Section['streams'] = {
+      issues: {
+        get: '/issues',
+        query: { since: '{since}' },
+        key: '$.id',
+        since: { from: '$.at', order: 'fixed', ...(children && { children }) },
+        pages: { page: { query: 'page' } },
+      },
+      comments: { get: '/comments/{issue}', for: { each: 'issues', with: { issue: '$.id' } }, key: '$.id' },
+    };
+    const { records, api } = await list(
+      { ...bearer, streams },
+      {
+        routes: {
+          'GET /issues': ({ query }) => {
+            const page = Number(query.get('page'));
+            if (page === 1 && (listings += 1) === 2) issues[0] = { id: 1, at: '2024-01-01T00:09:00Z' };
+            const found = issues.filter(({ at }) => at >= (query.get('since') ?? ''));
+            return { body: found.slice((page - 1) * 2, page * 2) };
+          },
+          'GET /comments/{issue}': ({ params }) => ({ body: { id: params['issue'] } }),
+        },
+      },
+      { runs: 2 },
+    );
+    expect(records['issues']?.map(([key]) => key)).toEqual(['1', '2', '3', '4', '1']);
+    expect(records['comments']?.map(([key]) => key).toSorted()).toEqual(
+      children === 'all' ? ['1', '1', '2', '2', '3', '3', '4', '4'] : ['1', '1', '2', '3', '4'],
+    );
+    expect(api.answered.filter(({ path }) => path === '/issues').map(({ query }) => query.has('since'))).toEqual(
+      children === 'all' ? [false, false, false, false, false, false] : [false, false, false, true, true],
+    );
+    const { warnings } = rest('api')({ ...bearer, baseUrl: api.url, streams });
+    expect(warnings).toEqual(
+      children === undefined
+        ? [
+            {
+              path: ['streams', 'comments', 'for'],
+              message:
+                'is requested only for records of issues that changed. If comments can change without them, write children: all in since of issues, whose listings then read the whole list. Otherwise write children: changed.',
+            },
+          ]
+        : [],
+    );
+  });
+
   it('is one dead letter if the service lacks it, and one per record without its field', async () => {
     const { deadLetters, api } = await list(
       {

@@ -7,7 +7,7 @@ import { bearer } from './list.fixture.ts';
 import { rest } from './rest.ts';
 import { sharedLog } from './shared-log.fixture.ts';
 
-const RUNS = process.env['HEADGATE_TORTURE'] === '1' ? 2_000 : 60;
+const RUNS = process.env['HEADGATE_TORTURE'] === '1' ? 2_000 : 25;
 
 const shareOfLog = sharedLog();
 
@@ -45,7 +45,7 @@ it(
             fc.record({
               changed: fc.uniqueArray(fc.nat(11), { minLength: 1, maxLength: 8 }),
               unfit: fc.uniqueArray(fc.nat(11), { maxLength: 4 }),
-              failsAt: fc.option(fc.nat(4), { nil: undefined, freq: 1 }),
+              failsAt: fc.option(fc.nat(4), { nil: undefined }),
               replays: fc.boolean(),
             }),
             { minLength: 2, maxLength: 4 },
@@ -58,7 +58,8 @@ it(
           await using api = await startApi({
             routes: {
               'GET /items': ({ query, url, path }) => {
-                if (asked++ === failsAt) return { status: 503, body: {} };
+                // Fails until the run ends, also when the request is retried.
+                if (failsAt >= 0 && asked++ >= failsAt) return { body: {} };
                 const found = [...rows.values()]
                   .filter(({ at }) => at >= (query.get('since') ?? ''))
                   .toSorted((one, other) => (order === 'fixed' ? one.id - other.id : one.at < other.at ? -1 : 1));
@@ -67,7 +68,11 @@ it(
                 const more = from + size < found.length;
                 const next = new URLSearchParams({ ...Object.fromEntries(query), page: String(page + 1) }).toString();
                 return {
-                  headers: more ? { link: `<${url}${path}?${next}>; rel="next"` } : {},
+                  headers: {
+                    // The clock of the service, which is behind the next changes.
+                    date: new Date(FIRST + minute * MINUTE + 1_000).toUTCString(),
+                    ...(more && { link: `<${url}${path}?${next}>; rel="next"` }),
+                  },
                   body: { items: found.slice(from, from + size), cursor: more ? page + 1 : null },
                 };
               },
@@ -80,7 +85,6 @@ it(
             key: ['$.name', '$.id'],
             since: { from: '$.at', order },
             pages: WAYS[way],
-            errors: [{ status: 503, then: 'dead' as const, code: 'BROKEN' }],
           };
           const pipeline = rest('api')({ ...bearer, baseUrl: api.url, streams: { items } });
           const share = shareOfLog();
@@ -98,7 +102,8 @@ it(
             });
           for (const [i, round] of rounds.entries()) {
             for (const id of round.changed) {
-              rows.set(id, { id, version: (rows.get(id)?.version ?? 0) + 1, at: timeOf((minute += 1)) });
+              const name = round.unfit.includes(id) ? {} : { name: `n${id}` };
+              rows.set(id, { id, version: (rows.get(id)?.version ?? 0) + 1, at: timeOf((minute += 1)), ...name });
             }
             [asked, failsAt] = [0, i + 1 < rounds.length ? (round.failsAt ?? -1) : -1];
             // A version that a failed listing didn't reach can be replaced before a later listing.

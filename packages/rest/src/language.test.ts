@@ -143,6 +143,14 @@ describe('mistakes, each with its path and fix', () => {
       { query: { from: '{since}', to: '{until}' }, since: { from: '$.at', window: '30d', order: 'descending' } },
       "streams.items.since: can't combine order: descending with window: a record that changes leaves its window, and another one moves up unseen. Write order: ascending.",
     ],
+    [
+      { pages: { link: 'next' }, query: { since: '{since}' }, since: { from: '$.at', order: 'ascending', children: 'all' } },
+      "streams.items.since: can't combine order: ascending with children: all, because pages of the whole list can't be requested by their time. Sort the list by something that changes don't touch, and write order: fixed.",
+    ],
+    [
+      { query: { from: '{since}', to: '{until}' }, since: { from: '$.at', window: '30d', children: 'all' } },
+      "streams.items.since: can't combine children: all with window, because it reads the whole list.",
+    ],
     [{ pages: { cursor: '$.next' } }, 'streams.items.pages.cursor: needs a place in the next request. Add as: { query: cursor }.'],
     [{ pages: { next: '$.next', page: { query: 'page' } } }, 'streams.items.pages: has next and page. Keep one of them.'],
     ...['page', 'offset'].map((kind): [object, string] => [

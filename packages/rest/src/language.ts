@@ -356,6 +356,12 @@ const since = z.strictObject({
     .describe(
       'Order in which the service lists records: `ascending`: by this time, oldest first. `descending`: by this time, newest first. `fixed`: by something that changes don’t touch, such as an ID. With the last two, no record may leave the list while it is read.',
     ),
+  children: z
+    .enum(['changed', 'all'])
+    .exactOptional()
+    .describe(
+      'Records that create the jobs of child streams. `changed`: those that changed. `all`: each listing reads the whole list for its children, and writes only what changed. Default: `changed`, and `check` says what that means.',
+    ),
   ignore: z
     .array(path())
     .default([])
@@ -604,8 +610,8 @@ export function sinceRoughness(stream: Omit<StreamInput, 'for'>): number {
 }
 
 /** True if the requests have `{since}`. Otherwise, each listing returns all records. */
-export function sendsSince(stream: Omit<StreamInput, 'for'>): boolean {
-  return [...placeholders(stream)].some(([, { name }]) => name === 'since');
+export function sendsSince(stream: Pick<Listing, 'since'> & Omit<StreamInput, 'for'>): boolean {
+  return stream.since?.children !== 'all' && [...placeholders(stream)].some(([, { name }]) => name === 'since');
 }
 
 type Listing = Pick<z.output<typeof stream>, 'pages' | 'since'>;
@@ -631,11 +637,15 @@ function orderFlaw(stream: Listing & Omit<StreamInput, 'for'>): string | undefin
   if (since === undefined) return undefined;
   if (since.order === 'descending' && since.window !== undefined)
     return "can't combine order: descending with window: a record that changes leaves its window, and another one moves up unseen. Write order: ascending.";
+  if (since.children === 'all' && since.window !== undefined)
+    return "can't combine children: all with window, because it reads the whole list.";
   if (way === undefined) return undefined;
   if (since.order === undefined)
     return `needs order, because a record that changes place between two pages (${way}) can move another one past them. If the service can sort by this time, oldest first, write order: ascending. Otherwise write descending or fixed.`;
   if (since.order === 'ascending' && !sendsSince(stream))
-    return 'has order: ascending, so each page is requested by its time, but no parameter sends it. Write {since} into a parameter, or list the newest first and write order: descending.';
+    return since.children === 'all'
+      ? "can't combine order: ascending with children: all, because pages of the whole list can't be requested by their time. Sort the list by something that changes don't touch, and write order: fixed."
+      : 'has order: ascending, so each page is requested by its time, but no parameter sends it. Write {since} into a parameter, or list the newest first and write order: descending.';
   return undefined;
 }
 

@@ -172,6 +172,17 @@ const stateOf = (order: string) =>
     pages: { page: { query: 'page' } },
   });
 
+it('a long list repeats no row at the edge of a page, although rows come before it', () => {
+  const all = Array.from({ length: 12_500 }, (_, id) => ({ id, at: new Date(Date.UTC(2025, 0, 1) - id * 60_000).toISOString() }));
+  const answer = ({ query }: Asked) => {
+    all.unshift({ id: -all.length, at: new Date(Date.UTC(2025, 0, 2) + all.length).toISOString() });
+    return { body: { items: all.slice((Number(query.get('page')) - 1) * 1_000).slice(0, 1_000) } };
+  };
+  const found = listed(stateOf('descending'), { answer, now: NOW }).written as Row[];
+  expect(found).toHaveLength(12_501);
+  expect(new Set(found.map(({ id }) => id)).size).toBe(found.length);
+});
+
 it.each(['ascending', 'descending'])('a page that isn’t %s is refused, although the section says so', (order) => {
   const items = order === 'ascending' ? rows.toReversed() : rows;
   expect(() => listed(stateOf(order), { answer: () => ({ body: { items } }), now: NOW })).toThrow(
@@ -186,13 +197,10 @@ it('a service that ignores {since} is found out before it repeats its first page
 
 it('a record whose ignored values or whose order of members changes is written once', () => {
   const stream = itemsStream({ get: '/items', since: { from: '$.at', ignore: ['$.url', '$.files[*].url'] } });
-  const record = (n: number) => ({
-    ...(n > 1 && { url: n }),
-    id: 1,
-    at: rows[0]?.at,
-    files: [{ url: n, name: 'a' }],
-    ...(n < 2 && { url: n }),
-  });
+  const record = (n: number) => {
+    const members = Object.entries({ id: 1, at: rows[0]?.at, url: n, files: [{ url: n, name: 'a' }] });
+    return Object.fromEntries(n === 1 ? members : members.toReversed());
+  };
   const first = listed(stream, { answer: () => ({ body: [record(1)] }), now: NOW });
   const second = listed(stream, { answer: () => ({ body: [record(2)] }), carried: first.carried, now: NOW });
   const third = listed(stream, { answer: () => ({ body: [{ ...record(2), files: [] }] }), carried: second.carried, now: NOW });

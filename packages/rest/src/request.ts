@@ -48,7 +48,8 @@ export function httpRequest(baseUrl: string, stream: Stream, { fields, cursor }:
     ...(size?.field !== undefined && { [size.field]: size.is }),
     ...(to?.field !== undefined && typeof cursor.at !== 'object' && { [to.field]: cursor.at }),
   };
-  const valueOf = valuesOf({ ...fields, ...own }, cursor, stream.since?.zone);
+  const times = stream.since?.children === 'all' ? {} : cursor;
+  const valueOf = valuesOf({ ...fields, ...own }, times, stream.since?.zone);
   const isAlone = pages?.alone === true && cursor.at !== firstAt(pages);
   const query: Record<string, string | readonly string[]> = {};
   const headers: Record<string, string> = { accept: 'application/json', ...lowerCased(stream.headers, valueOf) };

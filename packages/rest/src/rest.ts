@@ -2,6 +2,7 @@ import {
   type CommonOptions,
   type DefinitionInfo,
   InvalidOptionsError,
+  type OptionIssue,
   type Pipeline,
   type LookupDeadLetter,
   type PipelineIo,
@@ -129,6 +130,7 @@ function pipelineOf(name: string, section: RestOptions) {
     listed: listedRequests,
     every: ({ stream }) => streamOf(stream).every,
     credentials: ({ credentials }) => credentials,
+    warnings: () => uncheckedChildren(streams),
     sharesLimit: ({ limit, budgets }) => [limit, ...Object.values(budgets ?? {})].some((one) => one?.shared === true),
     agreed: ({ limit, budgets }) => JSON.parse(JSON.stringify({ limit, budgets })) as Json,
     probe(_, io, request = listedRequests()[0]) {
@@ -180,22 +182,25 @@ function pipelineOf(name: string, section: RestOptions) {
           };
         },
         *records(
-          { stream: of, records, digests, notice, since },
-          { request, page, carried, carrying, topics: make, refuse, release, warn },
+          { stream: of, records, older, digests, notice, since },
+          { request, page, carried, carrying, topics: make, refuse, isHeld, warn },
         ) {
           const stream = streamOf(of);
           if (notice !== undefined) warn(notice);
           const flaws = flawsOf(records, request);
           const written = new Set([carried, carrying].flatMap((some) => writtenOf(some as Carried | undefined)));
           const isWritten = (i: number): boolean => written.has(digests[i] ?? '');
+          const ids = records.map((record, i) => keyOf(stream, withFields(stream, record, fieldsOf(request))) ?? digests[i] ?? '');
           const [first] = flaws;
           // `since` must not pass a page of which nothing is written.
-          if (stream.since !== undefined && first !== undefined && flaws.every((flaw, i) => flaw !== undefined && !isWritten(i)))
+          const isUnfit = flaws.every((flaw, i) => flaw !== undefined && !isWritten(i) && !isHeld(ids[i] ?? ''));
+          if (stream.since !== undefined && first !== undefined && isUnfit)
             throw unusable(name, requestKey(request), `none of ${records.length} records can be written`, first);
+          const unchanged = stream.since?.children === 'all' ? [...older, ...records.filter((_, i) => isWritten(i))] : [];
+          for (const record of unchanged) yield* childJobs(stream, record, request, make);
           for (const [i, record] of records.entries()) {
             if (isWritten(i)) continue;
-            const [digest = '', flaw] = [digests[i], flaws[i]];
-            const id = keyOf(stream, withFields(stream, record, fieldsOf(request))) ?? digest;
+            const [digest = '', id = '', flaw] = [digests[i], ids[i], flaws[i]];
             if (flaw !== undefined) {
               const error = unusable(name, requestKey(request), "a record can't be written", flaw);
               // The next listing starts at the record's time, or if it has none, where this page began.
@@ -207,11 +212,7 @@ function pipelineOf(name: string, section: RestOptions) {
               );
               continue;
             }
-            if (stream.since !== undefined) {
-              written.add(digest);
-              release(id);
-              release(digest);
-            }
+            if (stream.since !== undefined) written.add(digest);
             yield* recordsOf(stream, record, request, make);
           }
         },
@@ -283,13 +284,25 @@ function pipelineOf(name: string, section: RestOptions) {
   function recordsOf(stream: Stream, record: unknown, request: RestRequest, make: RecordMakers<TopicMap>): PendingRecord[] {
     const maker = make[topicOf(request.stream)];
     if (maker === undefined) throw new TypeError(`there is no topic of ${request.stream}`);
-    const jobs = (children.get(request.stream) ?? []).flatMap((child) => childRequests(child, record, request));
     const value = withFields(stream, record, fieldsOf(request));
-    return [
-      maker({ key: recordKey(stream, value, request), value }),
-      ...jobs.map((job) => make.requests(job, { once: stream.since === undefined })),
-    ];
+    return [maker({ key: recordKey(stream, value, request), value }), ...childJobs(stream, record, request, make)];
   }
+
+  function childJobs({ since }: Stream, record: unknown, request: RestRequest, make: RecordMakers<TopicMap>): PendingRecord[] {
+    const jobs = (children.get(request.stream) ?? []).flatMap((child) => childRequests(child, record, request));
+    return jobs.map((job) => make.requests(job, { once: since === undefined || since.children === 'all' }));
+  }
+}
+
+/** Says which child streams aren't requested for records that didn't change. */
+function uncheckedChildren(streams: Readonly<Record<string, Stream>>): OptionIssue[] {
+  return Object.entries(streams).flatMap(([name, { for: of }]) => {
+    const parent = of !== undefined && isEach(of) ? of.each : '';
+    const { since } = streams[parent] ?? {};
+    if (since === undefined || since.children !== undefined) return [];
+    const message = `is requested only for records of ${parent} that changed. If ${name} can change without them, write children: all in since of ${parent}, whose listings then read the whole list. Otherwise write children: changed.`;
+    return [{ path: ['streams', name, 'for'], message }];
+  });
 }
 
 type Each = Extract<NonNullable<Stream['for']>, { readonly each: string }>;

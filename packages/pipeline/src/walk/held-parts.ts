@@ -30,8 +30,8 @@ export interface HeldParts {
 export interface HeldPage {
   /** Returns the mark of a part that isn't held yet, for its dead letter; undefined if it's held already. */
   hold(id: string, value: Json): string | undefined;
-  release(id: string): void;
-  /** Releases the parts that the walk hasn't seen. Returns their number. */
+  has(id: string): boolean;
+  /** Releases the parts that the walk hasn't refused. Returns their number. */
   releaseUnseen(): number;
   /** The values of the parts that are held after the page. */
   values(): readonly Json[];
@@ -56,22 +56,21 @@ export function heldParts({
     page({ id: walk, key }) {
       const after = new Map(parts);
       const changed = new Set<string>();
-      const markOf = (id: string): string => `${key}#${id}`;
-      const drop = (mark: string): void => {
-        if (after.delete(mark)) changed.add(mark);
-      };
       return {
         hold(id, value) {
-          const mark = markOf(id);
+          const mark = `${key}#${id}`;
           const isNew = !after.has(mark);
           after.set(mark, { key, value, seenBy: walk });
           changed.add(mark);
           return isNew ? kind + mark : undefined;
         },
-        release: (id) => drop(markOf(id)),
+        has: (id) => after.has(`${key}#${id}`),
         releaseUnseen() {
           const unseen = ofKey(after, key).filter(([, { seenBy }]) => seenBy !== walk);
-          for (const [mark] of unseen) drop(mark);
+          for (const [mark] of unseen) {
+            after.delete(mark);
+            changed.add(mark);
+          }
           return unseen.length;
         },
         values: () => ofKey(after, key).map(([, { value }]) => value),

@@ -90,18 +90,21 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
         carrying: state.carried?.now,
         topics,
         warn: (message: string): void => void warnings.push(message),
+        isHeld: (part: string): boolean => parts.has(part),
         refuse({ id: part, record: refused, error, held: value }: RefusedPart): void {
           const mark = value === undefined ? undefined : parts.hold(part, value);
           if (value !== undefined && mark === undefined) return;
           const content = { ...requestContent(record), record: refused };
           deadLetters.push(pendingDeadLetter(context, { key, id: `${id}/${part}`, content, error, held: mark, work: walk }));
         },
-        release: (part: string): void => parts.release(part),
       };
       const of = { pipeline, key, name: 'records' };
       const pending = values.flatMap((value) => pendingRecords(of, context, () => definition.records(value, at)));
-      const unseen = isLast && walk.isWhole() ? parts.releaseUnseen() : 0;
-      if (unseen > 0) warnings.push(`${key}: ${unseen} records that didn't fit weren't returned again. Their dead letters are closed.`);
+      const released = isLast && walk.isWhole() ? parts.releaseUnseen() : 0;
+      if (released > 0)
+        warnings.push(
+          `${key}: ${released} records that didn't fit are written now, or weren't returned again. Their dead letters are closed.`,
+        );
       const carried = definition.carry && {
         ...state.carried,
         now: call('carry', () =>

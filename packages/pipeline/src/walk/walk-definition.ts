@@ -41,7 +41,7 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
    */
   lifecycle?(
     change: WalkChange,
-    at: Omit<WalkPosition<Request, Topics>, 'page' | 'carried' | 'carrying' | 'warn' | 'refuse' | 'release'>,
+    at: Omit<WalkPosition<Request, Topics>, 'page' | 'carried' | 'carrying' | 'warn' | 'refuse' | 'isHeld'>,
   ): Iterable<PendingRecord>;
   /** Cure in the dead letter of a page with a record that is too large for its topic, such as `take smaller pages`. Default: none. */
   readonly smallerBy?: string;
@@ -86,8 +86,8 @@ export interface WalkPosition<Request, Topics extends TopicMap> {
    * Creates a dead letter for a part of the page that can't be processed. It is written in the page's transaction, and the walk continues.
    */
   readonly refuse: (part: RefusedPart) => void;
-  /** Says that the part with this ID is among the page's records. If it's held, it no longer is, and its dead letter is closed. */
-  readonly release: (id: string) => void;
+  /** Returns true if the part with this ID is held: see `RefusedPart.held`. */
+  readonly isHeld: (id: string) => boolean;
 }
 
 /** The walk whose value `carry` computes. */
@@ -109,8 +109,8 @@ export interface RefusedPart {
   /** The part as a JSON value, as the service returned it. */
   readonly record: unknown;
   /**
-   * Set for a part that the next walk of the key requests again, because `paging` gets this value. It is held under its ID until `release` is
-   * called for it, its dead letter is dismissed, or a complete walk doesn't see it again. A held part gets no second dead letter.
+   * Set for a part that the next walk of the key requests again, because `paging` gets this value. The part is held under its ID until a
+   * complete walk doesn't refuse it any more, or its dead letter is dismissed. Its dead letter is open as long, and it gets no second one.
    */
   readonly held?: Json;
   /** Why the part can't be processed. The error's code and message appear in the dead letter. */
