@@ -277,17 +277,19 @@ describe('an author', () => {
   });
 
   test('stays undecided if others are refused as often, and is retryable', async () => {
-    const { api, end, clock, service } = open({ knows: except('Nobody') }, { retryForMs: 3_000 });
+    // Enough time for the rounds that would do if no control was refused.
+    const { api, end, clock, service } = open({ knows: except('Nobody') }, { retryForMs: 25_000 });
     await end(api.book(known));
     const random = seededRandom(7);
     let stop = (): void => undefined;
     const sends = (): void => {
       service.take('mine');
-      stop = clock.schedule(1_200 * random(), sends);
+      stop = clock.schedule(300 * random(), sends);
     };
     sends();
     const error = await end(api.author('Nobody'), 48 * HOUR_MS);
     stop();
+    expect(service.requests.filter(({ names }) => names[0] === 'Nobody').length).toBeGreaterThan(14);
     expect(error).toMatchObject({ code: 'HEADGATE_AMBIGUOUS', retryable: true, subject: 'Nobody' });
     expect((error as SourceError).message).toMatch(
       /^Nobody: \d+ requests were answered with 404, .* Retry when no other program uses the key\.$/,
