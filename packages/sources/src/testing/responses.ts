@@ -70,7 +70,7 @@ export function redirect(to: string): Respond {
 export function encoded(spell: (secret: string) => string): Respond {
   return (request, response) => {
     const secret = spell((request.headers.authorization ?? '').replace(/^Bearer /, '')).replaceAll('\u0007', '');
-    response.writeHead(200, { ...JSON_TYPE, 'content-encoding': secret }).end('{}');
+    response.writeHead(200, { ...JSON_TYPE, 'content-encoding': secret }).end(gzipSync('{}'));
   };
 }
 

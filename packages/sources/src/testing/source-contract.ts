@@ -2,6 +2,7 @@ import { bearer } from '@headgate/auth';
 import { creditPool, type CreditPool, type Delivery } from '@headgate/throttle';
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { SourceError } from '../source-error.ts';
 import type { SourceOptions } from '../source-options.ts';
 import { bomb, busy, compressed, cut, echo, encoded, endless, hang, hinted, html, redirect, reset, whole } from './responses.ts';
@@ -167,7 +168,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
     recovers('an endless body, then a good response', [endless]),
     recovers('a compression bomb, then a good response', [bomb(body, 20 * (MOST_BYTES + body.length))]),
     recovers('an unknown encoding, then a good response', [
-      (_, response) => response.writeHead(200, { 'content-encoding': 'x-own', 'content-type': 'application/json' }).end(body),
+      (_, response) => response.writeHead(200, { 'content-encoding': 'x-own', 'content-type': 'application/json' }).end(gzipSync(body)),
     ]),
     ...mismatches.slice(0, 1).map((one) => recovers('JSON of another form, then a good response', [whole(one.body)])),
     ...mismatches.map((one) =>

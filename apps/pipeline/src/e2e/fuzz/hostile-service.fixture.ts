@@ -194,7 +194,7 @@ export async function hostileService(options: HostileServiceOptions): Promise<Ho
         response.socket?.end(`HTTP/1.1 200 OK\r\nContent-Length: -1\r\n${printable(said(0))}\r\n\r\n`);
         return;
       case 'compressed-badly':
-        response.writeHead(200, { 'content-encoding': 'gzip' }).end(JSON.stringify(good ?? {}));
+        response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(JSON.stringify(good ?? {})).subarray(0, -5));
         return;
       case 'empty':
         response.writeHead(200).end();
@@ -338,7 +338,7 @@ function odd(given: unknown, value: OddValue, said: string): unknown {
 async function huge(response: ServerResponse, how: 'spaces' | 'items' | 'gzip' | 'header', good: unknown): Promise<void> {
   switch (how) {
     case 'header':
-      response.setHeader('x-long', 'x'.repeat(200_000));
+      response.setHeader('x-long', 'x'.repeat(300_000));
       response.writeHead(200).end(JSON.stringify(good ?? {}));
       return;
     case 'gzip':
