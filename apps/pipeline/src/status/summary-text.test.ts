@@ -54,15 +54,15 @@ it('the summary of a stopped run lists what each pipeline did, what it left, and
     { follow: true },
   );
   await here.log.append([{ topic: 'books.requests', key: 'odd', value: '{"isbn":"123"}' }]);
-  await run.shows(/Ursula K\. Le Guin +█+ +1 page/u);
+  await expect.poll(() => here.clock.advance(250).then(() => run.view().pipelines['books']?.walks.completed)).toBe(1);
   await run.shows(/@alpha +1 page .*waits for budget[^]*@beta +1 page .*waits for budget/u);
   await expect.poll(() => here.clock.advance(250).then(() => run.view().deadLetters.total)).toBe(2);
   run.stop();
   expect((await run.finish()).outcome).toBe('stopped');
   expect(run.summary().split('\n')).toEqual([
     expect.stringMatching(/^Stopped after .* m?s: 0 of 3 crawls, 2 pages, 20 ids +-> followers\.pages \(2\)$/u),
-    expect.stringMatching(/^ +1 crawl, 1 page, 32 books; 1 key -> books\.authors \(1\)$/u),
-    '4 requests: 4 answered. None was rate-limited.',
+    expect.stringMatching(/^ +1 crawl, 2 pages, 32 books; 1 key -> books\.authors \(2\)$/u),
+    '5 requests: 5 answered. None was rate-limited.',
     '1 crawl failed:   headgate read followers.dead-letters',
     expect.stringMatching(/^ {2}@nobody {2}there is no such user/u),
     '  To retry:       headgate replay followers.dead-letters',
