@@ -134,3 +134,16 @@ it('the summary says that a 404 which stayed unsettled may have been the limit',
   expect(run.view().deadLetters.last).toMatchObject([{ error: { code: 'HEADGATE_AMBIGUOUS' } }]);
   expect(run.summary()).toContain('1 request: 1 returned an error. 1 request may have been rate-limited.');
 });
+
+it('the summary of a run without anything to do says what would make it request the lists again', async () => {
+  await using here = await place();
+  await using api = await startFollowers({ ...FREELY, users: { alpha: { followers: 3 } } });
+  const pipelines = () => [crawl({ url: api.url, users: ['alpha'] })];
+  await (await here.run(pipelines())).finish();
+  const again = await here.run(pipelines());
+  await again.finish();
+  expect(again.summary().split('\n')).toEqual([
+    'Nothing to do: earlier runs have finished all jobs.',
+    'To ask again:     set every, such as every: 24h, in followers, or add a job: headgate enqueue followers',
+  ]);
+});

@@ -35,7 +35,8 @@ export function summaryText(options: SummaryOptions): string {
   const last = topicToRead(view, names);
   const reading = last === undefined ? [] : [`${'Read it:'.padEnd(18)}${read(last)} --max 10`];
   if (isOver && didNothing(view) && view.logUnavailable === undefined) {
-    return [nothingWords(view, options.only), ...open, ...elsewhere(view)].join('\n');
+    const again = view.lanesElsewhere === 0 && options.only === undefined ? askAgainLines(view, options.commandFor) : [];
+    return [nothingWords(view, options.only), ...again, ...open, ...elsewhere(view)].join('\n');
   }
   const arrived = arrivals(view, names, isOver);
   const { walks, answered } = totalsOf(view);
@@ -83,6 +84,17 @@ function nothingWords(view: RunView, only?: string): string {
   if (lanes.length === 0) return 'Nothing was done here: other processes of the group hold all lanes.';
   const own = lanesWords({ lanes, isLaneLeft: true });
   return `Nothing to do here: earlier runs finished all jobs of ${own} that this process had.`;
+}
+
+/** What makes each pipeline request its lists again. */
+function askAgainLines({ about: { pipelines } }: RunView, commandFor: CommandFor): string[] {
+  const once = pipelines.filter(({ everyMs }) => everyMs === undefined).map(({ name }) => safeText(name));
+  const repeated = pipelines.flatMap(({ name, everyMs }) =>
+    everyMs === undefined ? [] : [`${''.padEnd(18)}${safeText(name)} is requested again ${durationWords(everyMs)} after it was (every).`],
+  );
+  if (once.length === 0) return repeated;
+  const add = safeText(commandFor('enqueue', once[0] ?? ''));
+  return [`${'To ask again:'.padEnd(18)}set every, such as every: 24h, in ${once.join(', ')}, or add a job: ${add}`, ...repeated];
 }
 
 function elsewhere({ lanes, lanesElsewhere }: RunView): string[] {
