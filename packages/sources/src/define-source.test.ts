@@ -11,6 +11,29 @@ import type { SourceOptions } from './source-options.ts';
 import { hang, reset, whole } from './testing/responses.ts';
 
 describe('a refusal for the rate', () => {
+  test('a wait of days removes the credential until the next run, and nothing is sent before', async () => {
+    const week = said('rate-limited', { retryInMs: 7 * 86_400_000 });
+    const scene = await play([week, ok, ok], { credentials: [credential('a'), credential('b')] });
+    expect((await scene.query()).value).toBe('good');
+    await scene.clock.advance(86_400_000);
+    expect((await scene.query()).value).toBe('good');
+    expect(scene.events.map(({ outcome, credential: name }) => [name, outcome])).toEqual([
+      ['a', 'rate-limited'],
+      ['b', 'ok'],
+      ['b', 'ok'],
+    ]);
+    const alone = await play([week]);
+    const error: unknown = await alone.query().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'HEADGATE_WAIT_TOO_LONG', retryable: false, endsSource: true });
+    expect(String(error)).toMatch(/a: toy asks for a wait of 7 days, until \d{4}-\d\d-\d\d \d\d:\d\d UTC .* start it after that time/);
+    expect(alone.server.requests).toHaveLength(1);
+  });
+
+  test('a wait of a day, and one that no service can mean, hold only the budget', async () => {
+    const scene = await play([said('rate-limited', { retryInMs: 86_400_000 }), said('rate-limited', { retryInMs: 1e15 }), ok]);
+    expect((await scene.drive(scene.query(), 60_000)).value).toBe('good');
+  });
+
   test('is waited for as long as the response says, with a new permit and no time limit', async () => {
     const scene = await play([said('rate-limited', { retryInMs: 7_000 }), ok], { retryForMs: 0 });
     const requested = scene.query();

@@ -40,7 +40,8 @@ export type SourceErrorCode =
   | 'HEADGATE_UNSIGNABLE_REQUEST'
   | 'HEADGATE_USER_NOT_FOUND'
   | 'HEADGATE_USER_PROTECTED'
-  | 'HEADGATE_USER_SUSPENDED';
+  | 'HEADGATE_USER_SUSPENDED'
+  | 'HEADGATE_WAIT_TOO_LONG';
 
 /** Options of a {@link SourceError}. */
 export interface SourceErrorOptions {

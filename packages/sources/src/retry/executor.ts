@@ -151,6 +151,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         credential,
         grantedAtMs,
         weights,
+        epochMs: clock.epochMs(),
         clockRefusals,
         secretRefusals,
         progress,

@@ -36,6 +36,8 @@ export interface RetryDecisionOptions {
   readonly grantedAtMs: number;
   /** The request's cost in each budget, in their order. */
   readonly weights: readonly number[];
+  /** Epoch ms when the response arrived. */
+  readonly epochMs: number;
   /** The credential's `clockRefusals` before the request was signed. */
   readonly clockRefusals: number;
   /** The credential's `secretRefusals` before the request was signed. */
@@ -77,6 +79,10 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
   switch (verdict.kind) {
     case 'rate-limited': {
       const { grantedAtMs, weights } = options;
+      if (verdict.retryInMs !== undefined && credential.isTooLong(verdict.retryInMs)) {
+        const error = waitTooLong(options, verdict.reason, verdict.retryInMs);
+        return { ...withoutCredential(options, error), outcome: 'rate-limited' };
+      }
       const retryInMs = credential.refused({ grantedAtMs, weights, retryInMs: verdict.retryInMs });
       // The credential's budgets are on hold, but another credential may start at once.
       return { kind: 'retry', outcome: 'rate-limited', reason: verdict.reason, retryInMs, pauseMs: 0 };
@@ -191,6 +197,13 @@ function withoutSecret(options: RetryDecisionOptions, error: SourceError): Retry
 function withoutCredential({ retire }: RetryDecisionOptions, error: SourceError): RetryDecision {
   retire(error);
   return { kind: 'retry', outcome: 'unauthorized', reason: `${error.message} It is no longer used.`, retryInMs: 0, pauseMs: 0 };
+}
+
+function waitTooLong({ about, credential, epochMs }: RetryDecisionOptions, reason: string, retryInMs: number): SourceError {
+  const days = Math.round(retryInMs / 86_400_000);
+  const until = new Date(epochMs + retryInMs).toISOString().slice(0, 16).replace('T', ' ');
+  const message = `${credential.name}: ${about.service} asks for a wait of ${days === 1 ? '1 day' : `${days} days`}, until ${until} UTC (${reason}). Headgate doesn't use it until the next run: start it after that time.`;
+  return new SourceError({ ...about, code: 'HEADGATE_WAIT_TOO_LONG', retryable: false, message });
 }
 
 function gaveUp(options: RetryDecisionOptions, reason: string, retryInMs = 0): SourceError {

@@ -41,6 +41,8 @@ export interface SourceCredential {
   readonly retiredBy: SourceError | undefined;
   /** Marks the credential as no longer used. The error of the first call stays. */
   retired(error: SourceError): void;
+  /** Returns true for a plausible wait, in ms, that is too long to wait for. */
+  isTooLong(retryInMs: number): boolean;
   /**
    * Reports that the service refused the secret. Returns true if the signer reads its secret again, and false if the signer can't, or has
    * already done so since the last accepted request.
@@ -82,8 +84,10 @@ export interface SourceCredentialOptions {
 const RECENT_MS = 60_000;
 /** Maximum wait in ms after a refusal that doesn't request one. Such waits start with one window and double with each refusal in a row. */
 const LONGEST_STEP_MS = 15 * 60_000;
-/** Maximum plausible wait, in ms. A requested wait is ignored if it is longer than this and than the longest window of the budgets. */
-const LONGEST_HOLD_MS = 24 * 60 * 60_000;
+/** Maximum wait in ms that a run waits out, unless a window of the budgets is longer. An hour more than a day, for resets of the day. */
+const LONGEST_HOLD_MS = 25 * 60 * 60_000;
+/** Maximum plausible wait in ms, about a year. A longer one is ignored. */
+const LONGEST_WAIT_MS = 400 * 24 * 60 * 60_000;
 /** Minimum wait after a refusal, in ms, even if the service requests less. If the window is shorter, one window is enough. */
 const SHORTEST_HOLD_MS = 1_000;
 
@@ -225,6 +229,7 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
     get retiredBy() {
       return retiredBy;
     },
+    isTooLong: (retryInMs) => retryInMs > longestHoldMs && retryInMs <= LONGEST_WAIT_MS,
     retired(error) {
       retiredBy ??= error;
     },
