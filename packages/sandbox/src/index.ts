@@ -9,6 +9,7 @@ export type { BooksKey, BooksPlan } from './books/books-service.ts';
 export type { DailyQuotaOptions } from './books/daily-quota.ts';
 export { faultNames, parseFault } from './http/fault.ts';
 export type { Fault, FaultName, FaultPlace } from './http/fault.ts';
+export type { ErrorFormat } from './followers/followers-answers.ts';
 export type { FollowersCredential } from './followers/follower-credentials.ts';
 export type { FollowersUser } from './followers/follower-users.ts';
 export { startFollowers } from './followers/followers-server.ts';

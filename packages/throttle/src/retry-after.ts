@@ -1,12 +1,9 @@
 import { rangeChecks } from './number-checks.ts';
 
-/** Headers of a response, with names in lowercase. */
-type Headers = Readonly<Partial<Record<string, string>>>;
-
 /** Options of {@link retryAfterMs}. */
 export interface RetryAfterOptions {
   /** The response's headers, with names in lowercase: only `retry-after`, `retry-after-ms`, `x-ms-retry-after-ms` and `date` are read. */
-  readonly headers: Headers;
+  readonly headers: Readonly<Partial<Record<string, string>>>;
   /** Epoch ms by the local clock, used if the response has no valid Date header. */
   readonly epochMs: number;
 }

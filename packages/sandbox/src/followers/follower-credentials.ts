@@ -8,7 +8,7 @@ import { SandboxOptionError } from '../sandbox-option-error.ts';
 export type FollowersCredential = {
   readonly name: string;
   /** Refuses each request of the credential with this error, such as 453: its plan doesn't include the operation. Default: none. */
-  readonly refusedWith?: keyof typeof refusals;
+  readonly refusedWith?: 32 | 64 | 89 | 99 | 220 | 261 | 326 | 416 | 453;
 } & (
   | { readonly bearer: string }
   | {

@@ -66,9 +66,11 @@ describe.skipIf(why !== undefined)(`a token that expires${because}`, () => {
       const writing = writer.write();
       const reason = expect.stringMatching(/^The token for the brokers expired at \S+Z\. Write a new one into \.\/token$/u);
       await expect.poll(() => changes).toEqual([{ available: false, reason, sinceMs: expect.any(Number) }]);
-      const before = count(HANDSHAKE);
+      const [before, from] = [count(HANDSHAKE), new Date()];
       await sleep(2_000);
-      expect(count(HANDSHAKE) - before).toBeLessThan(15);
+      // At most 15 per second of a sleep that takes longer on a busy machine.
+      const most = ((new Date().getTime() - from.getTime()) / 1_000) * 15;
+      expect(count(HANDSHAKE) - before).toBeLessThan(most);
       renew(LONG_MS);
       await writing;
       await writer.write();
