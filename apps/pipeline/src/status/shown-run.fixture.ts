@@ -215,7 +215,11 @@ export async function place(): Promise<Place> {
             const now = view();
             const doing = now.work.flatMap((row) => row.doing ?? []);
             const isWaiting = doing.length > 0 && doing.every(({ state }) => state === 'waiting' || state === 'retrying');
-            const until = Math.min(...now.budgets.flatMap(({ freeAt }) => (freeAt !== undefined && freeAt > now.now ? [freeAt] : [])));
+            const times = [
+              ...now.budgets.map(({ freeAt }) => freeAt),
+              ...doing.map((one) => (one.state === 'retrying' ? one.at : undefined)),
+            ];
+            const until = Math.min(...times.flatMap((at) => (at !== undefined && at > now.now ? [at] : [])));
             if (isWaiting) onWait(now);
             if (isWaiting && until < Infinity) await clock.advance(until - now.now);
             // The supervisor and the lanes check their topics at intervals of virtual time.

@@ -588,7 +588,7 @@ it('the law: whatever fails and when, only requests at fault are given up, after
         const during = scene.attempts.filter(({ atMs }) => atMs >= start && atMs < end);
         // Some windows of requests can start before the outage is known. After the first probes, another one starts at most every 15
         // s.
-        expect(during.length).toBeLessThanOrEqual(6 * requests + 20 + (end - start) / 15_000);
+        expect(during.length).toBeLessThanOrEqual(8 * requests + 20 + (end - start) / 15_000);
       }
       expect(scene.clock.pending).toBe(0);
     }),

@@ -55,7 +55,7 @@ it('a service that is out of quota holds up no other service, and its jobs are n
     clock,
     services: [throttled, well],
     pipelines: [books('one', throttled.url), books('two', well.url)],
-    stopAtMs: 30_000,
+    stopAfterMs: 30_000,
   });
   const found = run.records('two.books');
   expect(found.map(({ key }) => key).toSorted()).toEqual(isbn.toSorted());

@@ -134,7 +134,7 @@ describe('a negative Retry-After', () => {
       const clock = steppedClock();
       await using service = await loggingService({ clock, answer: () => ({ status: 503, headers }) });
       const pipelines = [itemsSection(service.url, { retryFor: '5s' })];
-      const run = await steppedRun({ clock, services: [service], pipelines, stopAtMs: 60_000 });
+      const run = await steppedRun({ clock, services: [service], pipelines, stopAfterMs: 60_000 });
       return { run, requests: service.arrivals.length };
     };
     const [{ run, requests }, ordinary] = [await attempts({ 'retry-after': '-1' }), await attempts()];

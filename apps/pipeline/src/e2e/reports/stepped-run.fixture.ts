@@ -112,12 +112,12 @@ export interface SteppedRunOptions {
   readonly clock: SteppedClock;
   readonly services: readonly LoggingService[];
   readonly pipelines: readonly Pipeline[];
-  /** Stops the run at this time by its clock, monotonic ms. Default: the run ends by itself. */
-  readonly stopAtMs?: number;
+  /** Stops the run this many ms, by its clock, after its first request. Default: the run ends by itself. */
+  readonly stopAfterMs?: number;
 }
 
 export interface SteppedRun {
-  /** `stopped`: at `stopAtMs`. */
+  /** `stopped`: after `stopAfterMs`. */
   readonly outcome: 'done' | 'stopped' | 'failed';
   /** Time at which the run has ended, monotonic ms. */
   readonly endedAt: number;
@@ -136,7 +136,7 @@ export interface RecordOf {
 }
 
 /** Runs pipelines on an embedded log. The clock stands still while a request or a write is under way, so waits are exact. */
-export async function steppedRun({ clock, services, pipelines, stopAtMs = Infinity }: SteppedRunOptions): Promise<SteppedRun> {
+export async function steppedRun({ clock, services, pipelines, stopAfterMs = Infinity }: SteppedRunOptions): Promise<SteppedRun> {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-report-'));
   const log = await sqliteTopicLog({ file: join(folder, 'headgate.db'), now: () => clock.epochMs() });
   const events: RunEvent[] = [];
@@ -145,11 +145,15 @@ export async function steppedRun({ clock, services, pipelines, stopAtMs = Infini
   try {
     running = await start({ log, pipelines, clock, env: {}, signal: stop.signal, onEvent: (event) => void events.push(event) });
     const { done } = running;
+    let isTimed = stopAfterMs === Infinity;
     const isAnyBusy = (run: Running): boolean => {
-      if (clock.monotonicMs() >= stopAtMs) stop.abort();
+      // A slow machine opens the run later, so its time counts from the first request.
+      if (!isTimed && services.some(({ arrivals }) => arrivals.length > 0)) {
+        isTimed = true;
+        clock.schedule(stopAfterMs, () => stop.abort());
+      }
       return services.some(({ isBusy: busy }) => busy) || isBusy(run);
     };
-    if (stopAtMs < Infinity) clock.schedule(stopAtMs, () => undefined);
     const begun = running;
     await stepped(clock, () => isAnyBusy(begun), done);
     const { outcome, failures } = await done;
