@@ -222,6 +222,8 @@ export async function place(): Promise<Place> {
             const until = Math.min(...times.flatMap((at) => (at !== undefined && at > now.now ? [at] : [])));
             if (isWaiting) onWait(now);
             if (isWaiting && until < Infinity) await clock.advance(until - now.now);
+            // A wait can take longer than expected.
+            else if (isWaiting) await clock.advance(5);
             // The supervisor and the lanes check their topics at intervals of virtual time.
             else if (doing.length === 0) await clock.advance(250);
           }
