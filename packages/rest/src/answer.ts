@@ -74,7 +74,7 @@ export function verdictOf(
   const { epochMs } = context;
   const body = status === 204 || status === 304 ? undefined : jsonBody(answer, parseUntouched);
   const value = body?.kind === 'json' ? body.value : undefined;
-  const isEmpty = body === undefined || !/\S/.test(answer.body.toString('latin1'));
+  const isEmpty = (): boolean => body === undefined || !/\S/.test(answer.body.toString('latin1'));
   const rule = stream.errors?.find((one) => fits(one, status, value, isEmpty));
   if (rule !== undefined) return ruledVerdict(rule, stream, { value, answer, context });
   if (body === undefined) return bodylessVerdict(stream, { value: undefined, answer, context });
@@ -96,10 +96,10 @@ function foreignVerdict(
   return { kind: 'fatal', error: new SourceError({ code: 'HEADGATE_UNFIT_ANSWER', message, retryable: false, service, subject, status }) };
 }
 
-function fits({ status, when }: ErrorRule, answered: number, value: unknown, isEmpty: boolean): boolean {
+function fits({ status, when }: ErrorRule, answered: number, value: unknown, isEmpty: () => boolean): boolean {
   if (status !== undefined && !(Array.isArray(status) ? status.includes(answered) : status === answered)) return false;
   if (when === undefined) return true;
-  if (when === 'no body') return isEmpty;
+  if (when === 'no body') return isEmpty();
   if (value === undefined) return false;
   return when.every(({ path, oneOf }) => {
     const found = path.all(value);

@@ -30,10 +30,7 @@ export interface Shown {
 }
 
 /** The pages so far after one more page, and what that page shows. */
-export function circleAfter(
-  before: Circle | undefined,
-  { keys = '', content }: PageIdentity,
-): { circle: Circle; shows?: 'same' | 'stale' } {
+export function circleAfter(before: Circle | undefined, { keys = '', content }: PageIdentity): Shown {
   const digest = content + keys;
   const known = before === undefined ? [] : [before.first, before.mark, ...before.last];
   const isStale = keys !== '' && known.some((one) => one.slice(LENGTH) === keys);

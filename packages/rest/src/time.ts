@@ -40,10 +40,10 @@ const DOT_NET = /^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/;
  * `zone`. If that is undefined, a time of day without a zone isn't a time, but a date is: it begins in UTC.
  */
 export function timeOf(value: unknown, zone: Zone | undefined): number | undefined {
-  if (isTimeOfDay(value) && zone === undefined) return undefined;
   const ms = anyTime(value);
   if (ms === undefined || !(Math.abs(ms) <= MAX_MS)) return undefined;
-  return isUnzoned(value) ? (zone ?? UTC).instantOf(ms) : ms;
+  if (!namesNoZone(value)) return ms;
+  return zone === undefined && !isDate(value) ? undefined : (zone ?? UTC).instantOf(ms);
 }
 
 /** True for a time of day that doesn't name its zone, such as `2026-01-10 09:00:00`. */
@@ -67,7 +67,11 @@ export function timeFlaw(value: unknown): string {
 
 /** True for a date or time of day without a zone. */
 function isUnzoned(value: unknown): boolean {
-  if (anyTime(value) === undefined) return false;
+  return anyTime(value) !== undefined && namesNoZone(value);
+}
+
+/** The same for a value that is a time. */
+function namesNoZone(value: unknown): boolean {
   if (DIGITS.test(String(value))) return !String(value).endsWith('Z');
   if (typeof value !== 'string' || NUMBER.test(value)) return false;
   return !(ZONE.test(value) || WORDS.test(value) || ASCTIME.test(value) || DOT_NET.test(value));
