@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bearer } from '@headgate/auth';
-import { batch, boundaryDuplicates, crawlChanges } from '@headgate/operators';
+import { boundaryDuplicates, crawlChanges } from '@headgate/operators';
 import { cancelRequests, definePipeline, forecast, leftToDo, lookup, start, topic } from '@headgate/pipeline';
 import { cutLog } from '@headgate/pipeline/testing';
 import { startBooks, startFollowers } from '@headgate/sandbox';
@@ -120,8 +120,6 @@ const TABLE: Readonly<Record<string, readonly [use: Use, takes?: Takes]>> = {
   'headgate StatusHandlerOptions.lanes': [
     (lanes) => statusHandler({ events: NEVER, done: new Promise(() => undefined) } as never, { pipelines, lanes }),
   ],
-  'operators BatchOptions.size': [(size) => batch({ size, maxWaitMs: 1 })],
-  'operators BatchOptions.maxWaitMs': [(maxWaitMs) => batch({ size: 1, maxWaitMs }), 'Infinity'],
   'operators BoundaryDuplicatesOptions.maxOverlap': [(maxOverlap) => boundaryDuplicates({ maxOverlap })],
   'operators CrawlChangesOptions.maxBytes': [(maxBytes) => crawlChanges({ ...ids, maxBytes })],
   'pipeline CancelRequestsOptions.lanes': [(lanes) => cancelRequests({ log, pipeline: pipelines[0] as never, key: 'k', lanes })],

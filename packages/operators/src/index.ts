@@ -3,7 +3,6 @@
  *
  * @packageDocumentation
  */
-export { batch, type BatchOptions } from './batch.ts';
 export { boundaryDuplicates, type BoundaryDuplicates, type BoundaryDuplicatesOptions, type BoundaryState } from './boundary-duplicates.ts';
 export { crawlChanges, type CrawlChange, type CrawlChangesOptions, type ReadCrawl } from './crawl-changes.ts';
 export { dropBoundaryDuplicates, type DropBoundaryDuplicatesOptions } from './drop-boundary-duplicates.ts';
@@ -11,4 +10,3 @@ export { cloudEventHeaders, envelope, type CloudEventAttributes, type CloudEvent
 export { flattenIds, idsOf, type IdPage, type PageId } from './flatten-ids.ts';
 export { OperatorError, type OperatorErrorCode } from './operator-error.ts';
 export { isIsbn, normalizeIsbn, toIsbn10, toIsbn13 } from './isbn.ts';
-export { splitValid, type Checked, type Dead, type SafeParser, type SchemaFailure, type Validator } from './split-valid.ts';

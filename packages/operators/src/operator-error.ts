@@ -27,7 +27,7 @@ export class OperatorError extends Error {
   }
 }
 
-/** `operator`: the function that has the option, such as `batch`. `reason`: the rule that the value breaks, such as `must not be empty`. */
+/** `operator`: the function that has the option, such as `crawlChanges`. `reason`: the rule that the value breaks, such as `must not be empty`. */
 export function invalidOption(operator: string, option: string, reason: string): OperatorError {
   return new OperatorError('HEADGATE_INVALID_OPTION', `Option ${option} of ${operator}`, reason);
 }
