@@ -6,12 +6,12 @@ import { CircuitBreaker } from './retry/circuit-breaker.ts';
 import { executor, type RunningQuery } from './retry/executor.ts';
 import { journalEntries } from './retry/journal-entries.ts';
 import { queryCredentials } from './retry/query-credentials.ts';
-import { type SharedBudgets, sharedBudgets } from './retry/shared-budgets.ts';
+import { sharedBudgets } from './retry/shared-budgets.ts';
 import { type SourceCredential, sourceCredential } from './retry/source-credential.ts';
 import { UnderWay } from './retry/under-way.ts';
 import type { SourceDefinition, WholeDefinition } from './source-definition.ts';
 import { SourceError, ofDefinition } from './source-error.ts';
-import type { Credential, SourceOptions } from './source-options.ts';
+import type { SourceOptions } from './source-options.ts';
 import type { Source } from './source.ts';
 import { sourceGauges } from './source-gauges.ts';
 import { type PagingCalls, walkPages } from './walk-pages.ts';
@@ -28,12 +28,11 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
     const options = checkedOptions(service, given, definition);
     const { clock, budgets, concurrency, allowance, maxDelayMs, timeoutMs, env, proxy, ca, dispatcher, fetch } = options;
     const journal = options.journal && journalEntries(options.journal, service);
-    const credentialWith = (shared: SharedBudgets, credential: Credential, before?: SourceCredential): SourceCredential =>
-      sourceCredential({ credential, budgets, shared, maxDelayMs, clock, journal, before });
     const openBudgets = () => {
       try {
         const all = sharedBudgets({ budgets, maxDelayMs, clock, journal });
-        return { shared: all, members: options.credentials.map((credential) => credentialWith(all, credential)) };
+        const own = { budgets, shared: all, maxDelayMs, clock, journal };
+        return { shared: all, members: options.credentials.map((credential) => sourceCredential({ credential, ...own })) };
       } catch (error) {
         journal?.release();
         throw error;
@@ -73,8 +72,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
     const retire = (some: Iterable<SourceCredential>, error: SourceError, last = error): void => {
       for (const credential of some) {
         credential.retired(error);
-        // A newer credential may have the same name.
-        if (credentials.get(credential.name) === credential) pool.retire(credential.name, last);
+        pool.retire(credential.name, last);
       }
       queue.wake();
     };
@@ -116,19 +114,6 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
           query: (query, reading) => source.query(query, reading),
         }),
       ...(credentialsOf !== undefined && { credentialsOf }),
-      addCredential(credential) {
-        if (closing.signal.aborted) throw closedError(service);
-        const used = pool.members.map(({ name }) => ({ name, signer: credential.signer }));
-        checkedOptions(service, { ...given, credentials: [...used, credential] }, definition);
-        const added = credentialWith(shared, credential, credentials.get(credential.name));
-        credentials.set(credential.name, added);
-        pool.add(memberOf(added));
-        queue.wake();
-      },
-      removeCredential(name) {
-        const removed = credentials.get(name);
-        if (removed !== undefined) retire([removed], removedError(service, name));
-      },
       ...sourceGauges({ clock, names: Object.keys(budgets), concurrency, pool, credentials, shared, queue, breaker, underWay, inFlight }),
       stop() {
         stopping.abort(stoppedError(service));
@@ -153,11 +138,6 @@ export function pagingCalls(service: string): PagingCalls {
       return new SourceError({ code: 'HEADGATE_DEFINITION', retryable: false, service, message });
     },
   };
-}
-
-function removedError(service: string, credential: string): SourceError {
-  const message = `${service}: the credential ${credential} was removed. Add one that may send the request.`;
-  return new SourceError({ code: 'HEADGATE_NO_CREDENTIAL', retryable: false, service, credential, message });
 }
 
 function stoppedError(service: string): SourceError {

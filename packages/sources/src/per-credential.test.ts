@@ -59,15 +59,19 @@ test('the request waits for the budget of the other credential, and shows it', a
   expect(attempts(scene)).toEqual(['a ok', 'b unauthorized', 'a ok']);
 });
 
-test('if the last other credential is removed during the wait, the request ends with the refusal', async () => {
+test('if the last other credential is refused during the wait, the request ends with its own refusal', async () => {
   const limit = { requests: 1, windowMs: MINUTE_MS };
-  const scene = await play([ok, hidden], { credentials: three.slice(0, 2), limit }, { items: () => 1, itemsOf: () => 1 });
-  await scene.query('/first');
+  let refuse = (): void => undefined;
+  const held: Respond = (request, response) => void (refuse = () => said('unauthorized')(request, response));
+  const scene = await play([held, hidden], { credentials: three.slice(0, 2), limit }, { items: () => 1, itemsOf: () => 1 });
+  const first = scene.query('/first');
+  await scene.requests(1);
   const second = scene.query('/second').catch((error: unknown) => error);
   await scene.requests(2);
   await expect.poll(() => scene.source.gauges().queries[0]?.credentials).toEqual(['a']);
-  scene.source.removeCredential('a');
+  refuse();
   expect(await second).toMatchObject({ code: 'HEADGATE_TOY', credential: 'b', message: 'toy' });
+  await scene.drive(first, MINUTE_MS / 4);
 });
 
 test('an other credential that is refused itself leaves the pool, and the request ends with its own refusal', async () => {

@@ -43,7 +43,7 @@ export interface SourceDefinition<Query, Value> {
   weights?(query: Query): Readonly<Record<string, number>>;
   /**
    * Returns the names of the credentials that may send a query, such as that of the shop whose orders it requests. Must be a pure function.
-   * A query whose credentials have all been removed, or that names an unknown one, ends with `HEADGATE_NO_CREDENTIAL`. Default: each
+   * A query whose credentials are no longer used, or that names an unknown one, ends with `HEADGATE_NO_CREDENTIAL`. Default: each
    * credential may send any query.
    */
   credentialsOf?(query: Query): readonly string[];

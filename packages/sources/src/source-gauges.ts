@@ -15,7 +15,7 @@ export interface SourceGaugesOptions {
   /** Maximum concurrent requests of a credential. */
   readonly concurrency: number;
   readonly pool: CredentialPool;
-  /** Credentials by name, including removed ones. */
+  /** Credentials by name, including ones that are no longer used. */
   readonly credentials: ReadonlyMap<string, SourceCredential>;
   readonly shared: SharedBudgets;
   readonly queue: Admission<RunningQuery>;

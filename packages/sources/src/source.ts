@@ -1,6 +1,5 @@
 import type { CreditPool, Delivery, Json, PageStream } from '@headgate/throttle';
 import type { BudgetSlots } from './budget-slots.ts';
-import type { Credential } from './source-options.ts';
 import type { Paging, WalkedPage, WalkOptions } from './paging.ts';
 
 /** Sends queries to a service as its budgets permit. */
@@ -24,16 +23,6 @@ export interface Source<Query, Value> extends AsyncDisposable {
    * if each credential may send any query.
    */
   readonly credentialsOf?: (query: Query) => readonly string[];
-  /**
-   * Adds a credential, which is used at once. It continues the budgets of a removed credential of the same name or secret, or else the
-   * budgets in the journal. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` if the name is taken, or if the budgets are invalid.
-   */
-  addCredential(credential: Credential): void;
-  /**
-   * Starts no further request with a credential. Its requests in flight continue to their end. Requests that no other credential may send
-   * end with `HEADGATE_NO_CREDENTIAL`. Changes nothing if there is no credential of that name.
-   */
-  removeCredential(name: string): void;
   /** Returns the state of each budget and each unfinished query, and the outage if the service is down. */
   gauges(): SourceGauges;
   /** Returns when the slots of each budget become free, for forecasts. */

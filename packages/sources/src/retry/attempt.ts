@@ -21,7 +21,7 @@ export interface AttemptContext<Query, Value> {
   readonly definition: WholeDefinition<Query, Value>;
   readonly options: CheckedOptions;
   readonly connections: Connections;
-  /** Credentials by name, including removed ones. */
+  /** Credentials by name, including ones that are no longer used. */
   readonly credentials: ReadonlyMap<string, SourceCredential>;
 }
 
@@ -32,8 +32,6 @@ export interface AttemptOptions<Query, Value> extends AttemptContext<Query, Valu
   readonly permit: Permit;
   /** Returns false if an outage, or one of the credential, has begun since the permit was granted. */
   readonly maySend: () => boolean;
-  /** The credential's `continued` when the permit was granted. */
-  readonly continued: number;
   readonly query: Query;
   readonly subject: string;
   /** The redirect to request instead of the query's own address. */
@@ -68,7 +66,7 @@ export interface Attempted<Value> {
 
 /**
  * Makes one attempt: signs, sends, reads and classifies, and settles the permit. Returns `lapsed` if nothing was sent because
- * the permit expired or became void, or because the credential continued other budgets. Rejects with `signal.reason` when aborted.
+ * the permit expired or became void. Rejects with `signal.reason` when aborted.
  */
 export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>): Promise<Attempted<Value> | 'lapsed'> {
   const { definition, options, connections, credential, credentials, permit, query, subject, signal } = given;
@@ -101,17 +99,11 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
       return { verdict: { kind: 'unauthorized', error: refusal }, secret: lastingSecret(secrets), unsent: true };
     }
     const signedBy = async (name: string) => (await signedWith(name)).secrets;
-    const isRemoved = (name: string) => credentials.get(name)?.retiredBy !== undefined;
-    const other = await given.sharedSecret({ credential: credential.name, secrets, isRemoved, signedBy });
-    const sharing = other === undefined ? undefined : credentials.get(other);
-    if (sharing?.retiredBy !== undefined) credential.continueBudgetsOf(sharing);
-    else if (other !== undefined) {
+    const isRetired = (name: string) => credentials.get(name)?.retiredBy !== undefined;
+    const other = await given.sharedSecret({ credential: credential.name, secrets, isRetired, signedBy });
+    if (other !== undefined) {
       permit.aborted();
       return { verdict: { kind: 'unauthorized', error: shared(other, about) }, unsent: true };
-    }
-    if (credential.continued > given.continued) {
-      permit.aborted();
-      return 'lapsed';
     }
   } catch (thrownBy) {
     permit.aborted();

@@ -112,7 +112,6 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         limitCheck,
         permit,
         maySend: () => breaker.maySend(call),
-        continued,
         query,
         subject,
         redirect: progress.redirect,
@@ -178,7 +177,6 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
 
     const running: RunningQuery = { id: walk ?? call, subject, weights, credentials: among, state: { state: 'queued', for: 'budget' } };
     let carrier: string | undefined;
-    let continued = 0;
     const ended = (): void => {
       if (carrier !== undefined) underWay.end(carrier);
       carrier = undefined;
@@ -201,7 +199,6 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           onGranted?.();
           allowed?.take();
           carrier = credential;
-          continued = credentials.get(credential)?.continued ?? 0;
           underWay.begin(credential);
           breaker.granted(call, credential);
         },
@@ -232,7 +229,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       try {
         return await acquired();
       } catch (error) {
-        // The last credential that may send the query may have been removed.
+        // The last credential that may send the query may have been retired.
         if (pool.exhausted === undefined) {
           if (progress.refusal !== undefined && !waiting.signal.aborted && !pool.bears(weights, may)) throw progress.refusal;
           credentialsOf?.(query);

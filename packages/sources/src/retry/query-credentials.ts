@@ -5,7 +5,7 @@ import type { SourceCredential } from './source-credential.ts';
 
 export interface QueryCredentialsOptions<Query, Value> {
   readonly definition: WholeDefinition<Query, Value>;
-  /** Credentials by name, including removed ones. */
+  /** Credentials by name, including ones that are no longer used. */
   readonly credentials: ReadonlyMap<string, SourceCredential>;
   readonly pool: CredentialPool;
 }

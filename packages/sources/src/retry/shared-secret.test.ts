@@ -2,7 +2,7 @@ import { type AuthorizationSigner, bearer, oauth1 } from '@headgate/auth';
 import { describe, expect, test } from 'vitest';
 import { sharedSecret } from './shared-secret.ts';
 
-const isRemoved = () => false;
+const isRetired = () => false;
 const REQUEST = { method: 'GET', url: 'https://api.example/x' };
 
 /** Signs with each credential in turn. Returns the credential that each one shares its secret with. */
@@ -13,17 +13,18 @@ async function twins(
   const shared = sharedSecret();
   const signedBy = (name: string): readonly string[] => [signers[name]?.sign(REQUEST).authorization ?? ''];
   const found: (string | undefined)[] = [];
-  for (const credential of order) found.push(await shared({ credential, secrets: signedBy(credential), isRemoved, signedBy }));
+  for (const credential of order) found.push(await shared({ credential, secrets: signedBy(credential), isRetired, signedBy }));
   return found;
 }
 
 describe('credentials that share a secret', () => {
   test('are found, whatever the kind', async () => {
+    // The second of them isn't used any more, so the first one is alone.
     expect(await twins({ a: bearer('same'), b: bearer(() => 'same'), c: bearer('other') }, ['a', 'b', 'c', 'a'])).toEqual([
       undefined,
       'a',
       undefined,
-      'b',
+      undefined,
     ]);
     const app = { consumerKey: 'key', consumerSecret: 'secret' };
     const user = { ...app, token: 'token', tokenSecret: 'shh' };
@@ -38,7 +39,7 @@ describe('credentials that share a secret', () => {
     const shared = sharedSecret();
     const signedBy = (name: string): readonly string[] => [(name === 'a' ? signers.a : signers.b).sign(REQUEST).authorization];
     const sign = (credential: string): Promise<string | undefined> =>
-      shared({ credential, secrets: signedBy(credential), isRemoved, signedBy });
+      shared({ credential, secrets: signedBy(credential), isRetired, signedBy });
     expect([await sign('a'), await sign('b')]).toEqual([undefined, undefined]);
     // Both secrets have changed. The new one of `a` equals the last known one of `b`.
     Object.assign(secrets, { a: 'two', b: 'three' });
@@ -55,9 +56,9 @@ describe('credentials that share a secret', () => {
     });
     const shared = sharedSecret();
     const signedBy = (): readonly string[] => [gone.sign(REQUEST).authorization];
-    expect(await shared({ credential: 'a', secrets: signedBy(), isRemoved, signedBy })).toBeUndefined();
+    expect(await shared({ credential: 'a', secrets: signedBy(), isRetired, signedBy })).toBeUndefined();
     isThere = false;
-    expect(await shared({ credential: 'b', secrets: ['Bearer same'], isRemoved, signedBy })).toBeUndefined();
+    expect(await shared({ credential: 'b', secrets: ['Bearer same'], isRetired, signedBy })).toBeUndefined();
     let nonce = 0;
     const signature: AuthorizationSigner = { sign: () => ({ authorization: `HMAC ${(nonce += 1)}` }) };
     expect(await twins({ a: signature, b: signature })).toEqual([undefined, undefined]);

@@ -4,14 +4,14 @@ export interface SharedSecretOptions {
   /** The values that the credential's signer added. */
   readonly secrets: readonly string[];
   /** Returns true for a credential that the source no longer uses. */
-  readonly isRemoved: (credential: string) => boolean;
+  readonly isRetired: (credential: string) => boolean;
   /** Signs the same request with another credential. */
   readonly signedBy: (credential: string) => readonly string[] | Promise<readonly string[]>;
 }
 
 /**
- * Remembers the last secret of each credential, and returns the name of another credential with the same one; undefined if there is none.
- * A removed credential is returned only once.
+ * Returns the name of another credential whose last secret is the same, even if the source no longer uses it; undefined if there is none.
+ * Otherwise, remembers this credential's secret.
  */
 export type SharedSecret = (options: SharedSecretOptions) => Promise<string | undefined>;
 
@@ -21,20 +21,19 @@ export type SharedSecret = (options: SharedSecretOptions) => Promise<string | un
  */
 export function sharedSecret(): SharedSecret {
   const last = new Map<string, string>();
-  return async ({ credential, secrets, isRemoved, signedBy }) => {
+  return async ({ credential, secrets, isRetired, signedBy }) => {
     const own = lastingSecret(secrets);
     last.set(credential, own);
     for (const [other, before] of last) {
       if (other === credential || before !== own) continue;
-      if (isRemoved(other)) {
-        last.delete(other);
+      // The other credential's secret may have changed since its last request.
+      const now = isRetired(other) ? before : await attempted(async () => lastingSecret(await signedBy(other)));
+      if (now === own) {
+        last.delete(credential);
         return other;
       }
-      // The other credential's secret may have changed since its last request.
-      const now = await attempted(async () => lastingSecret(await signedBy(other)));
       if (now === undefined) last.delete(other);
       else last.set(other, now);
-      if (now === own) return other;
     }
     return undefined;
   };

@@ -1,6 +1,4 @@
 import { bearer } from '@headgate/auth';
-import { type BudgetSnapshot, rateBudget } from '@headgate/throttle';
-import { unwrittenJournal } from '@headgate/throttle/internal';
 import { virtualClock } from '@headgate/throttle/testing';
 import { describe, expect, test } from 'vitest';
 import { sharedBudgets } from './shared-budgets.ts';
@@ -52,40 +50,6 @@ test('nothing starts meanwhile, and it is remembered for a minute', async () => 
   expect(credential.recentlyRefused).toBe(true);
   await clock.advance(60_001);
   expect(credential.recentlyRefused).toBe(false);
-});
-
-describe('requests that another entry of the journal keeps', () => {
-  const options = { requests: 15, windowMs: 60_000 };
-  const elsewhere = (): readonly BudgetSnapshot[] => {
-    const budget = rateBudget({ limit: options.requests, windowMs: options.windowMs, clock });
-    budget.take(4).answered();
-    return [{ name: 'rate', ...budget.snapshot(), elsewhere: true }];
-  };
-  const open = (name: string, before?: SourceCredential): SourceCredential =>
-    sourceCredential({
-      credential: { name, signer: bearer('token') },
-      budgets: { rate: options },
-      shared,
-      maxDelayMs: 0,
-      clock,
-      journal: unwrittenJournal((credential) => (credential === 'app' ? elsewhere() : undefined)),
-      before,
-    });
-  const weights = (credential: SourceCredential): readonly number[] =>
-    credential.snapshots().flatMap(({ busy }) => busy.map(([, weight]) => weight));
-
-  test('count once if the credential is removed and added again', () => {
-    const removed = open('app');
-    removed.budgets[0]?.take(1).answered();
-    const added = open('app', removed);
-    expect([added.budgets[0]?.used, weights(added)]).toEqual([5, [1]]);
-  });
-
-  test('move to the entry of another credential with the same secret', () => {
-    const other = open('other');
-    other.continueBudgetsOf(open('app'));
-    expect([other.budgets[0]?.used, weights(other)]).toEqual([4, [4]]);
-  });
 });
 
 test('a refusal holds the budgets that its request used, and no others', () => {

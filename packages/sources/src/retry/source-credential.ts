@@ -31,12 +31,6 @@ export interface SourceCredential {
   accepted(): void;
   /** Number of refusals of the secret. A refusal of a request that was signed before the last refusal says nothing new. */
   readonly secretRefusals: number;
-  /** Returns the state of the budgets that only this credential uses. */
-  snapshots(): readonly BudgetSnapshot[];
-  /** Adds the state of the budgets of a removed credential, because the service counts both as one. */
-  continueBudgetsOf(removed: SourceCredential): void;
-  /** Number of credentials whose budgets this one has continued. A permit from before the last one doesn't take them into account. */
-  readonly continued: number;
   /** The error that ended the source's use of this credential; undefined while the source uses it. */
   readonly retiredBy: SourceError | undefined;
   /** Marks the credential as no longer used. The error of the first call stays. */
@@ -77,8 +71,6 @@ export interface SourceCredentialOptions {
   readonly maxDelayMs: number;
   readonly clock: Clock;
   readonly journal?: Journal | undefined;
-  /** A removed credential of the same name, whose budgets the new one continues. Default: continues the budgets in the journal. */
-  readonly before?: SourceCredential | undefined;
 }
 
 const RECENT_MS = 60_000;
@@ -127,17 +119,13 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   // Returns the shared budget to which a snapshot moves. A copy doesn't, because the entry of the shared budgets has the original.
   const moved = (one: BudgetSnapshot): RateBudget | undefined =>
     ownByName.has(one.name ?? '') || one.fromShared === true ? undefined : shared.byName.get(one.name ?? '');
-  const restore = (some: readonly BudgetSnapshot[]): void => {
-    for (const snapshot of some) (ownByName.get(snapshot.name ?? '') ?? moved(snapshot))?.restore(snapshot);
-  };
-  const restored = opened?.restored ?? [];
-  const known = given.before === undefined ? restored : [...given.before.snapshots(), ...restored.filter((one) => one.elsewhere === true)];
+  const known = opened?.restored ?? [];
   // Each request is in one entry: that of the shared budgets if its budget was shared or became shared later, and otherwise the credential's
   // own. A credential that stops sharing a budget adds a copy of its state, which can contain requests of the credential.
   const isNew = ({ name: budget = '' }: BudgetSnapshot): boolean => ownByName.has(budget) && !known.some((one) => one.name === budget);
   const newCopies = shared.restored().filter(isNew);
   const all = [...known, ...newCopies.map((one) => ({ ...one, fromShared: true }))];
-  restore(all);
+  for (const snapshot of all) (ownByName.get(snapshot.name ?? '') ?? moved(snapshot))?.restore(snapshot);
   copies = own.flatMap(({ name: budget, of }) =>
     all
       .filter((one) => one.name === budget && one.fromShared === true && one.elsewhere !== true)
@@ -156,7 +144,6 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   let secretRefusals = 0;
   let secretRefusalsInARow = 0;
   let lastRefused: { readonly secret: string; readonly error: SourceError } | undefined;
-  let continued = 0;
   let clockRefusals = 0;
   let clockRefusalsInARow = 0;
   let retiredBy: SourceError | undefined;
@@ -217,14 +204,6 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
       refusals = 0;
       clockRefusalsInARow = 0;
       secretRefusalsInARow = 0;
-    },
-    snapshots,
-    continueBudgetsOf(removed) {
-      restore(namedSnapshots(removed.own, { whole: true }));
-      continued += 1;
-    },
-    get continued() {
-      return continued;
     },
     get retiredBy() {
       return retiredBy;
