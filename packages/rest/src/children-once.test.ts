@@ -143,6 +143,23 @@ describe('a child that several records refer to', () => {
     );
   });
 
+  it('is requested once for a number and its text', async () => {
+    const { records, api } = await list(
+      {
+        ...bearer,
+        streams: { posts: { get: '/posts' }, tags: { get: '/tags/{tag}', for: { each: 'posts', with: { tag: '$.tag' } }, key: '$.id' } },
+      },
+      {
+        routes: {
+          'GET /posts': () => ({ body: [{ tag: 7 }, { tag: '7' }, { tag: '07' }] }),
+          'GET /tags/{tag}': ({ params }) => ({ body: { id: params['tag'] } }),
+        },
+      },
+    );
+    expect(records['tags']?.map(([key]) => key).toSorted()).toEqual(['07', '7']);
+    expect(requestsOf(api.answered)).toEqual({ '/posts': 1, '/tags/7': 1, '/tags/07': 1 });
+  });
+
   it('is one dead letter if the service lacks it, and one per record without its field', async () => {
     const { deadLetters, api } = await list(
       {

@@ -71,8 +71,8 @@ export type RequestMaker = (request: unknown, options?: RequestMakerOptions) => 
 export interface RequestMakerOptions {
   /**
    * Whether a family processes equal requests once. If so, this request is dropped if an equal one with `once` that wasn't dropped lies
-   * between it and the root of its family. The root is the nearest ancestor without `once`: a request that was listed, enqueued, replayed,
-   * or created without `once`. Has no effect in `after` of a walk. Default: false.
+   * between it and the root of its family. A number equals its text. The root is the nearest ancestor without `once`: a request that was
+   * listed, enqueued, replayed, or created without `once`. Has no effect in `after` of a walk. Default: false.
    */
   readonly once?: boolean;
 }

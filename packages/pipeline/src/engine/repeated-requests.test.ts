@@ -7,13 +7,13 @@ import { repeatedRequests } from './repeated-requests.ts';
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
 /** A topic whose records have a name and, if given, the offset of a root. */
-function topicOf(all: readonly (readonly [name: string, root?: number | string])[]) {
+function topicOf(all: readonly (readonly [name: string | number | boolean, root?: number | string])[]) {
   const records = all.map(([name, root], offset): TopicRecord<Uint8Array> => ({
     topic: 'tree.requests',
     partition: 0,
     offset,
     timestampMs: 0,
-    key: bytes(name),
+    key: bytes(String(name)),
     value: bytes(JSON.stringify({ name })),
     headers: root === undefined ? {} : { [ONCE]: bytes(String(root)) },
   }));
@@ -40,6 +40,11 @@ function topicOf(all: readonly (readonly [name: string, root?: number | string])
 it('finds the second of two equal requests of a root, and those of another root that is older', async () => {
   const { repeatedFrom } = topicOf([['a'], ['b'], ['x', 0], ['x', 0], ['x', 1], ['y', 1]]);
   expect(await repeatedFrom(0)).toEqual([3, 4]);
+});
+
+it('finds the second of a number and its text, but not of other texts', async () => {
+  const { repeatedFrom } = topicOf([['a'], [7, 0], ['7', 0], ['7.0', 0], ['07', 0], [true, 0], ['true', 0]]);
+  expect(await repeatedFrom(0)).toEqual([2]);
 });
 
 it('lets a root that was added after the first one request it again', async () => {

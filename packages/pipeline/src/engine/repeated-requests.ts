@@ -65,11 +65,18 @@ export function repeatedRequests({ log, topic, partition, from: next, signal }: 
   };
 }
 
-/** Returns undefined for a value that isn't JSON. Such a request becomes a dead letter. */
+/**
+ * The identity of a request, in which a number equals its text: services write the same ID in both ways. Undefined for a value that isn't JSON.
+ * Such a request becomes a dead letter.
+ */
 function identityOf(value: string | null): string | undefined {
   try {
-    return value === null ? undefined : requestIdentity(JSON.parse(value), value);
+    return value === null ? undefined : requestIdentity(JSON.parse(value, numbersAsText), value);
   } catch {
     return undefined;
   }
+}
+
+function numbersAsText(_: string, part: unknown): unknown {
+  return typeof part === 'number' ? String(part) : part;
 }
