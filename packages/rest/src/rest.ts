@@ -228,12 +228,21 @@ function pipelineOf(name: string, section: RestOptions) {
             subject,
           });
         },
-        *lifecycle({ state, pages, items, reason }, { request, key, topics: make }) {
+        *lifecycle({ state, pages, items, warnings: notices = [], reason }, { request, key, topics: make }) {
           const { stream: of } = request;
           if (streamOf(of).pages !== undefined)
             yield (
-              make['walks']?.({ key, value: { stream: of, state, pages, records: items, ...(reason !== undefined && { reason }) } }) ??
-                neverWritten()
+              make['walks']?.({
+                key,
+                value: {
+                  stream: of,
+                  state,
+                  pages,
+                  records: items,
+                  ...(notices.length > 0 && { notices }),
+                  ...(reason !== undefined && { reason }),
+                },
+              }) ?? neverWritten()
             );
         },
       });
@@ -362,6 +371,7 @@ const walkRecord = z.object({
   state: z.enum(['started', 'completed', 'failed']),
   pages: z.int(),
   records: z.int(),
+  notices: z.array(z.string()).exactOptional(),
   reason: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).exactOptional(),
 });
 

@@ -13,8 +13,9 @@ const always = (answer: ApiAnswer) => ({ routes: { 'GET /items': () => answer } 
 
 async function outcome(streams: Parameters<typeof list>[0]['streams'], options: Parameters<typeof list>[1]) {
   const { records, deadLetters, notices, api } = await list({ ...bearer, streams }, options);
+  const walks = records['walks']?.map(([, value]) => value as { readonly notices?: readonly string[] });
   const codes = deadLetters.map(({ code }) => code);
-  return { keys: records['items']?.map(([key]) => key), codes, asked: api.requests(), deadLetters, notices };
+  return { keys: records['items']?.map(([key]) => key), codes, asked: api.requests(), deadLetters, notices, walks };
 }
 
 describe('a selector that finds nothing causes one retry, then a dead letter', () => {
@@ -211,6 +212,7 @@ describe('a list that ends before its own total is told', () => {
     expect(found).toMatchObject({ keys: ['1', '2', '3', '4'], codes: [] });
     const told = found.notices.map((notice) => notice.includes('the service says that the list has 12 records, but returned 4.'));
     expect(told).toEqual(isTold ? [true] : []);
+    expect(found.walks?.at(-1)?.notices).toEqual(isTold ? found.notices : undefined);
   });
 });
 

@@ -122,7 +122,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
           ...started(walk),
           ...sizedRecords(pending, { ...sized, which: `page ${number}`, orElse: definition.smallerBy }),
           ...deadLetters.map((dead) => dead.record),
-          ...(isLast ? lifecycle(walk, { state: 'completed', pages: number, items: total }) : []),
+          ...(isLast ? lifecycle(walk, { state: 'completed', pages: number, items: total, warnings }) : []),
         ];
         if (!isLast) assertStateSize(walk, checkpoint, 'paging', `its checkpoint after page ${number}`);
         else if (carried?.now !== undefined) {

@@ -123,6 +123,8 @@ export type WalkChange = {
   /** Number of pages written so far. */
   readonly pages: number;
   readonly items: number;
+  /** Messages of `warn` about the last page. Set only if `state` is `completed`. */
+  readonly warnings?: readonly string[];
   /** Why the walk failed. Set only if `state` is `failed`. */
   readonly reason?: Reason;
 };
