@@ -79,6 +79,14 @@ describe('mistakes, each with its path and fix', () => {
       { records: 'items' },
       "streams.items.records: isn't a JSONPath: expected '$', found 'i', character 1. A path starts with $, such as $.data[*].",
     ],
+    ...Object.entries({
+      '$.@odata.id': "unexpected shorthand selector '@', character 3",
+      '$.2nd': "unexpected shorthand selector '2', character 3",
+      '$.a:b': "expected '.', '..' or a bracketed selection, found ':', character 4",
+    }).map(([records, flaw]): [object, string] => [
+      { records },
+      `streams.items.records: isn't a JSONPath: ${flaw}. Quote other names, as in $['@odata.nextLink'].`,
+    ]),
     [
       { key: '$.items[*]' },
       'streams.items.key: selects any number of values, but this setting needs one. Write only names and numbers, such as $.page.next.',

@@ -39,7 +39,8 @@ export function readPath(text: string, context: z.RefinementCtx, { singular = fa
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const at = error instanceof JSONPathError ? `, character ${error.token.index + 1}` : '';
-    const cure = text.startsWith('$') ? '' : ' A path starts with $, such as $.data[*].';
+    const quoted = /selector|expected '\.'/.test(error.message) ? " Quote other names, as in $['@odata.nextLink']." : '';
+    const cure = text.startsWith('$') ? quoted : ' A path starts with $, such as $.data[*].';
     context.addIssue({ code: 'custom', message: `isn't a JSONPath: ${reasonOf(error)}${at}.${cure}` });
   }
   return z.NEVER;

@@ -22,7 +22,9 @@ export const httpOptions: {
   retryFor: duration({ zero: true })
     .prefault('10m')
     .describe("Maximum time to retry a request before it becomes a dead letter. Service outages don't count."),
-  maxBody: byteSize().prefault('16MiB').describe('Maximum size of a response, both compressed and decompressed.'),
+  maxBody: byteSize()
+    .prefault('16MiB')
+    .describe('Maximum size of a response, both compressed and decompressed. Its headers: 256 KiB, as in browsers.'),
   maxDelay: duration({ zero: true }).prefault('5s').describe('Maximum delay between sending a request and the service counting it.'),
   userAgent: z
     .string()
@@ -30,7 +32,11 @@ export const httpOptions: {
     .exactOptional()
     .describe('`User-Agent` header of each request.')
     .meta({ examples: ['my-crawler/1.0'] }),
-  proxy: proxyAddress().exactOptional().describe('Proxy address, or `false` for none. Default: from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'),
+  proxy: proxyAddress()
+    .exactOptional()
+    .describe(
+      'Proxy address, or `false` for none. Default: from HTTPS_PROXY, HTTP_PROXY and NO_PROXY, a list of hosts without ranges such as 10.0.0.0/8.',
+    ),
   ca: pemText('CERTIFICATE', './ca.pem')
     .exactOptional()
     .describe("Certificate of the service's own certificate authority, as a path or PEM text."),
