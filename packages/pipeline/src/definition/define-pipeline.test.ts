@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest';
 import * as z from 'zod';
 import type { PipelineDefinition } from './pipeline-definition.ts';
 import { definePipeline } from './define-pipeline.ts';
-import { type TopicMap, topic } from './topic.ts';
+import { type TopicMap, topic } from '../topics/topic.ts';
 
 const options = z.strictObject({ shelves: z.array(z.string()).default([]), keys: z.array(z.string()).default([]) });
 const request = z.strictObject({ shelf: z.string() });

@@ -1,18 +1,18 @@
 import type { Json } from '@headgate/throttle';
 import * as z from 'zod';
 import { checkDefinition } from './definition-check.ts';
-import { duration } from './duration.ts';
-import { parseOptions } from './parse-options.ts';
+import { duration } from '../settings/duration.ts';
+import { parseOptions } from '../settings/parse-options.ts';
 import type { CommonOptions, DefinedPipeline, DefinitionInfo, ListedRequest, Pipeline } from './pipeline.ts';
 import type { NamedCredential, PipelineDefinition } from './pipeline-definition.ts';
-import { InvalidOptionsError, PipelineError } from './pipeline-error.ts';
+import { InvalidOptionsError, PipelineError } from '../settings/pipeline-error.ts';
 import { jsonOf, pipelineRequests } from './pipeline-requests.ts';
-import { requestIdentity } from './request-identity.ts';
-import { secretIssues } from './secret.ts';
-import { textOf } from './thrown.ts';
-import { type UserFunction, callUser, callUserList, misuse } from './user-function.ts';
-import type { TopicMap } from './topic.ts';
-import type { Processor } from '../engine/processor.ts';
+import { requestIdentity } from '../topics/request-identity.ts';
+import { secretIssues } from '../settings/secret.ts';
+import { textOf } from '../settings/thrown.ts';
+import { type UserFunction, callUser, callUserList, misuse } from '../topics/user-function.ts';
+import type { TopicMap } from '../topics/topic.ts';
+import type { Processor } from './processor.ts';
 
 /**
  * Defines a pipeline from an HTTP service to topics: `start` takes the result of `definePipeline(definition)(options)`. Throws a

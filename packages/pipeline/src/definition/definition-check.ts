@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
+import { DEAD_LETTERS } from '../topics/dead-letter.ts';
 import type { NamedCredential, PipelineDefinition } from './pipeline-definition.ts';
-import { PipelineError } from './pipeline-error.ts';
-import { REQUESTS, type TopicMap } from './topic.ts';
+import { PipelineError } from '../settings/pipeline-error.ts';
+import { REQUESTS, type TopicMap } from '../topics/topic.ts';
 
 type Issue = Pick<z.core.$ZodRawIssue, 'path' | 'input'>;
 

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { NamedCredential } from './pipeline-definition.ts';
-import { type SecretReader, readNow } from './secret.ts';
+import { type SecretReader, readNow } from '../settings/secret.ts';
 
 /** Settings by which a service tells a credential from others. */
 export interface CredentialIdentity {

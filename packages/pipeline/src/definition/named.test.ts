@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { start } from '../engine/start.ts';
+import { start } from '../run/start.ts';
 import { shop, shopService } from '../testing/shop.fixture.ts';
 import { temporaryLog } from '../testing/temporary-log.fixture.ts';
 

@@ -1,9 +1,9 @@
 import type { AttemptEvent, RequestAllowance } from '@headgate/sources';
 import type { Clock, CreditPool, Journal, Json } from '@headgate/throttle';
 import type * as z from 'zod';
-import type { OptionIssue } from './parse-options.ts';
-import type { TopicMap } from './topic.ts';
-import type { CrawlSize, Processor, SourceControls } from '../engine/processor.ts';
+import type { OptionIssue } from '../settings/parse-options.ts';
+import type { TopicMap } from '../topics/topic.ts';
+import type { CrawlSize, Processor, SourceControls } from './processor.ts';
 
 /** A pipeline from a service to topics, for {@link definePipeline}. */
 export interface PipelineDefinition<

@@ -1,8 +1,8 @@
 import type * as z from 'zod';
-import { PipelineError } from './pipeline-error.ts';
-import { parseRequest } from './request.ts';
-import { textOf } from './thrown.ts';
-import { type UserFunction, answered, callUser, misuse } from './user-function.ts';
+import { PipelineError } from '../settings/pipeline-error.ts';
+import { parseRequest } from '../topics/request.ts';
+import { textOf } from '../settings/thrown.ts';
+import { type UserFunction, answered, callUser, misuse } from '../topics/user-function.ts';
 
 /** A request in the form of its topic: the key and value of a record. */
 export interface KeyedRequest {

@@ -1,10 +1,10 @@
 import type { Json } from '@headgate/throttle';
 import type * as z from 'zod';
-import type { OptionIssue } from './parse-options.ts';
+import type { OptionIssue } from '../settings/parse-options.ts';
 import type { JobGroups, PipelineIo, Probe } from './pipeline-definition.ts';
 import type { KeyedRequest, PipelineRequests } from './pipeline-requests.ts';
-import type { TopicMap } from './topic.ts';
-import type { CrawlSize, Processor } from '../engine/processor.ts';
+import type { TopicMap } from '../topics/topic.ts';
+import type { CrawlSize, Processor } from './processor.ts';
 
 /** Options that every pipeline has in addition to its own. */
 export type CommonOptions = {

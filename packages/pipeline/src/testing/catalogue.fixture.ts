@@ -5,9 +5,9 @@ import { SourceError, type SourceOptions, cursorParameter, defineSource, jsonBod
 import * as z from 'zod';
 import type { DefinedPipeline } from '../definition/pipeline.ts';
 import { definePipeline } from '../definition/define-pipeline.ts';
-import { secret } from '../definition/secret.ts';
-import { topic } from '../definition/topic.ts';
-import { walk } from '../walk/walk.ts';
+import { secret } from '../settings/secret.ts';
+import { topic } from '../topics/topic.ts';
+import { walk } from '../jobs/walk.ts';
 
 export interface ShelfPage {
   readonly items: readonly string[];

@@ -3,8 +3,8 @@ import { SourceError, defineSource, jsonBody, pageNumbers } from '@headgate/sour
 import * as z from 'zod';
 import type { DefinedPipeline } from '../definition/pipeline.ts';
 import { definePipeline } from '../definition/define-pipeline.ts';
-import { topic } from '../definition/topic.ts';
-import { walk } from '../walk/walk.ts';
+import { topic } from '../topics/topic.ts';
+import { walk } from '../jobs/walk.ts';
 import { limitedService } from './limited-service.fixture.ts';
 import type { ContractService, PipelineContractOptions } from './pipeline-contract.ts';
 

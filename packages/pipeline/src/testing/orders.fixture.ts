@@ -5,8 +5,8 @@ import * as z from 'zod';
 import type { DefinedPipeline } from '../definition/pipeline.ts';
 import type { PipelineIo } from '../definition/pipeline-definition.ts';
 import { definePipeline } from '../definition/define-pipeline.ts';
-import { topic } from '../definition/topic.ts';
-import { walk } from '../walk/walk.ts';
+import { topic } from '../topics/topic.ts';
+import { walk } from '../jobs/walk.ts';
 import { limitedService } from './limited-service.fixture.ts';
 import type { ContractService } from './pipeline-contract.ts';
 

@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import type { ContractCheck } from '@headgate/sources/testing';
 import { type TopicLog, partitionForKey } from '@headgate/topics';
 import type { Pipeline } from '../definition/pipeline.ts';
-import { replayDeadLetters } from '../dead-letters/replay.ts';
+import { replayDeadLetters } from '../run/replay.ts';
 import { cutLog } from './cut-log.ts';
 import { openThings } from './open-things.ts';
 import { type Scene, type Written, countsOf, isProgress, openScene, withoutOffsets } from './scene.ts';

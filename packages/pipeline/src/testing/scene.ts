@@ -4,13 +4,13 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { Pipeline } from '../definition/pipeline.ts';
-import type { RunEvent } from '../view/events.ts';
-import { laneName, lanesOf, requestsTopic, stateTopic, topicNames } from '../definition/names.ts';
-import { type PipelineLeft, leftToDo } from '../forecast/left-to-do.ts';
-import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
-import { type Running, type RunResult, type StartOptions, start } from '../engine/start.ts';
-import type { TopicNames } from '../definition/topic.ts';
-import { topicSpecs } from '../definition/topics.ts';
+import type { RunEvent } from '../events/events.ts';
+import { laneName, lanesOf, requestsTopic, stateTopic, topicNames } from '../topics/names.ts';
+import { type PipelineLeft, leftToDo } from '../run/left-to-do.ts';
+import { DEAD_LETTERS } from '../topics/dead-letter.ts';
+import { type Running, type RunResult, type StartOptions, start } from '../run/start.ts';
+import type { TopicNames } from '../topics/topic.ts';
+import { topicSpecs } from '../topics/topics.ts';
 
 /** The records of a run: by topic and key, the texts of the records in order. */
 export type Written = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;

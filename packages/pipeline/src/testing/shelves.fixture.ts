@@ -4,12 +4,12 @@ import type { TopicLog } from '@headgate/topics';
 import * as z from 'zod';
 import type { DefinedPipeline } from '../definition/pipeline.ts';
 import { definePipeline } from '../definition/define-pipeline.ts';
-import { topicNames } from '../definition/names.ts';
-import { type Running, type StartOptions, start } from '../engine/start.ts';
-import { topic } from '../definition/topic.ts';
-import { topicSpecs } from '../definition/topics.ts';
-import type { Processor } from '../engine/processor.ts';
-import type { WalkedSource } from '../walk/walk-definition.ts';
+import { topicNames } from '../topics/names.ts';
+import { type Running, type StartOptions, start } from '../run/start.ts';
+import { topic } from '../topics/topic.ts';
+import { topicSpecs } from '../topics/topics.ts';
+import type { Processor } from '../definition/processor.ts';
+import type { WalkedSource } from '../jobs/walk-definition.ts';
 
 export interface Shelf {
   readonly shelf: string;

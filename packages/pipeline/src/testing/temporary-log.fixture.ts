@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NewTopicSpec, TopicLog } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
-import { topicNames } from '../definition/names.ts';
-import { topicSpecs } from '../definition/topics.ts';
+import { topicNames } from '../topics/names.ts';
+import { topicSpecs } from '../topics/topics.ts';
 
 /** Opens an embedded log in a temporary folder, with these topics. `now`: as in `sqliteTopicLog`. */
 export async function temporaryLog(

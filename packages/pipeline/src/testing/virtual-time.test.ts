@@ -1,7 +1,7 @@
 import { virtualClock } from '@headgate/throttle/testing';
 import { expect, test } from 'vitest';
 import { catalogue, catalogueService } from './catalogue.fixture.ts';
-import { start } from '../engine/start.ts';
+import { start } from '../run/start.ts';
 import { temporaryLog } from './temporary-log.fixture.ts';
 import { doneInVirtualTime } from './virtual-time.ts';
 

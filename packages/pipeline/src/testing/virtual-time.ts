@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { VirtualClock } from '@headgate/throttle/testing';
-import type { LaneGauge } from '../view/events.ts';
-import type { WorkRow } from '../view/run-snapshot.ts';
-import type { RunResult, Running } from '../engine/start.ts';
+import type { LaneGauge } from '../events/events.ts';
+import type { WorkRow } from '../progress/run-snapshot.ts';
+import type { RunResult, Running } from '../run/start.ts';
 
 /** A run and its clock. */
 export interface DoneInVirtualTimeOptions {

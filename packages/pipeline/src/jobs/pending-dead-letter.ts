@@ -1,0 +1,97 @@
+import { DEAD_LETTERS, type DeadLetterContent, HELD, deadLetter, reasonOf } from '../topics/dead-letter.ts';
+import type { Json } from '@headgate/throttle';
+import type { NewRecord } from '@headgate/topics';
+import { STATE_KEYS } from '../lane/lane-state.ts';
+import type { Lane, StateChange } from '../lane/lane.ts';
+import { limitsAskedAgain } from '../lane/record-size.ts';
+import { type RequestRecord, requestContent } from '../topics/request.ts';
+import type { TopicMap } from '../topics/topic.ts';
+import type { WorkerContext } from '../definition/processor.ts';
+import { type WalkState, restNote } from './walk-state.ts';
+
+/** A dead letter, and a function that emits its event. Call the function when the dead letter is durable. */
+export interface PendingDeadLetter {
+  readonly record: NewRecord;
+  readonly emit: () => void;
+}
+
+export interface PendingDeadLetterOptions {
+  readonly key: string;
+  readonly id: string;
+  readonly content: DeadLetterContent;
+  readonly error: unknown;
+  /** Where a replay continues the walk, as JSON. Default: a replay starts over. */
+  readonly resume?: string | undefined;
+  /** Mark of a held part: see `HELD`. Default: the part isn't held. */
+  readonly held?: string | undefined;
+  /** The walk that the dead letter belongs to, for traces. */
+  readonly work?: object;
+}
+
+type Context = Pick<WorkerContext<never, TopicMap>, 'pipeline' | 'lane' | 'names' | 'clock' | 'emit'> &
+  Partial<Pick<WorkerContext<never, TopicMap>, 'tracing'>>;
+
+export function pendingDeadLetter(
+  { pipeline, lane, names, clock, emit, tracing }: Context,
+  { key, id, content, error, resume, held, work }: PendingDeadLetterOptions,
+): PendingDeadLetter {
+  const topic = names(`${pipeline}.${DEAD_LETTERS}`);
+  const { partition } = lane;
+  const { tooLarge } = limitsAskedAgain(lane);
+  const headers = { ...(work && tracing?.headers(work)), ...(held !== undefined && { [HELD]: held }) };
+  return {
+    record: deadLetter({ pipeline, topic, partition, key, id, content, error, at: clock.epochMs(), headers, resume, tooLarge }),
+    emit: () => emit({ type: 'dead-letter', pipeline, topic, key, error: reasonOf(error) }),
+  };
+}
+
+/** Returns the ID of the request at an offset. It is deterministic, and unique on the log. */
+export function requestId({ topic, partition }: { readonly topic: string; readonly partition: number }, offset: number): string {
+  return `${topic}-${partition}-${offset}`;
+}
+
+export interface ReplayableOptions {
+  /** Returns the request to replay, before JSON encoding. Undefined: replay the record's own request. */
+  readonly request: () => unknown;
+  /** Returns true if the JSON text can replace the record's request. Can throw. */
+  readonly isFor: (text: string) => boolean;
+}
+
+/** Returns the request for a dead letter: the result of `request` if `isFor` accepts it; otherwise the value of the record. */
+export function replayable(record: RequestRecord, { request, isFor }: ReplayableOptions): DeadLetterContent {
+  try {
+    const text: string | undefined = JSON.stringify(request());
+    if (text !== undefined && isFor(text)) return { requestText: text };
+  } catch {
+    // Fall back to the record's own value if a function of the definition throws.
+  }
+  return requestContent(record);
+}
+
+/**
+ * Writes a dead letter for a request that can't be processed, and marks the request as finished. `isBegun`: true if the lane's state can
+ * have progress of an earlier run, which is then removed. The dead letter keeps the position of a walk.
+ */
+export async function refuse(context: Context, request: RequestRecord, error: unknown, isBegun: boolean): Promise<void> {
+  const { key, offset } = request;
+  const id = requestId(context.lane, offset);
+  const walk = isBegun ? valueOf(context.lane, STATE_KEYS.walk + String(offset)) : undefined;
+  const resume = walk === undefined ? request.resume : JSON.stringify(restNote(walk as WalkState<NonNullable<Json>>));
+  const dead = pendingDeadLetter(context, { key: key || id, id, content: requestContent(request), error, resume });
+  await context.lane.commit({ records: [dead.record], state: isBegun ? forgetting(context.lane, offset) : [], finished: [offset] });
+  dead.emit();
+}
+
+/** Returns the changes that remove a request's progress from a lane's state. */
+function forgetting(lane: Lane, offset: number): readonly StateChange[] {
+  const progress = [STATE_KEYS.walk, STATE_KEYS.answered].map((prefix) => `${prefix}${offset}`);
+  const parts = [STATE_KEYS.keys, STATE_KEYS.text].map((prefix) => `${prefix}${offset}/`);
+  return [
+    ...progress.filter((of) => valueOf(lane, of) !== undefined).map((of): StateChange => [of, null]),
+    ...parts.flatMap((of) => lane.stateUnder(of).map(({ key }): StateChange => [of + key, null])),
+  ];
+}
+
+function valueOf({ stateUnder }: Lane, stateKey: string): unknown {
+  return stateUnder(stateKey).find(({ key }) => key === '')?.value;
+}

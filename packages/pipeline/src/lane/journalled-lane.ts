@@ -1,0 +1,61 @@
+import type { Journal } from '@headgate/throttle';
+import { type JournalReader, inheritedBudgets, journalReader, laneJournal } from './lane-journal.ts';
+import { type Lane, type OpenLaneOptions, openLane } from './lane.ts';
+import { assertStateKept } from './state-check.ts';
+import { lanePartitions, lanesOf, requestsTopic, stateTopic } from '../topics/names.ts';
+import type { PipelineTopics } from '../topics/topics.ts';
+import type { TopicNames } from '../topics/topic.ts';
+
+/** Options of {@link openJournalledLane}. */
+export interface OpenJournalledLaneOptions extends Pick<OpenLaneOptions, 'log' | 'group' | 'clock' | 'signal' | 'onlyIfFree' | 'onCommit'> {
+  /** Number of lanes of each pipeline that splits its credentials. */
+  readonly lanes: number;
+  /** Returns the log's name of a topic. */
+  readonly names: TopicNames;
+  /** The pipeline that the lane belongs to. */
+  readonly pipeline: PipelineTopics;
+  /** Partition of the pipeline's requests topic. */
+  readonly number: number;
+  /** Reads the journals of the other lanes. Default: a new reader. */
+  readonly journals?: JournalReader;
+}
+
+/**
+ * Takes a lane, and returns it with the journal of its credentials' budgets. Throws the errors of `TopicLog.openLane`, or a
+ * `StateLostError` if the lane's state doesn't match its requests topic.
+ */
+export async function openJournalledLane(options: OpenJournalledLaneOptions): Promise<{ readonly lane: Lane; readonly journal: Journal }> {
+  const { log, group, names, clock, pipeline, number, signal, onlyIfFree = false, onCommit, journals = journalReader(options) } = options;
+  const state = { topic: stateTopic(pipeline, names), partition: number };
+  const lane = await openLane({
+    log,
+    group,
+    topic: requestsTopic(pipeline, names),
+    partition: number,
+    state,
+    writes: lanePartitions(pipeline, names, number),
+    clock,
+    signal,
+    onCommit,
+    onlyIfFree,
+  });
+  try {
+    const id = await assertStateKept({
+      log,
+      group,
+      pipeline,
+      names,
+      lane: number,
+      next: lane.hasState ? lane.next : undefined,
+      stateOf: lane.stateOf,
+      stateOfId: lane.stateOfId,
+    });
+    lane.noteTopic(id);
+    const lanes = lanesOf(pipeline, options.lanes);
+    const inherited = await inheritedBudgets({ journals, stateTopic: state.topic, lane: number, lanes });
+    return { lane, journal: laneJournal({ lane, clock, inherited, lanes }) };
+  } catch (error) {
+    await lane.close();
+    throw error;
+  }
+}

@@ -1,0 +1,158 @@
+import { agedSnapshots, type BootTime, type BudgetSnapshot, type Clock, type Journal, stampedSnapshots } from '@headgate/throttle';
+import { ALL_CREDENTIALS } from '@headgate/throttle/internal';
+import type { TopicLog } from '@headgate/topics';
+import { PipelineError } from '../settings/pipeline-error.ts';
+import type { Lane } from './lane.ts';
+import { type LaneState, STATE_KEYS, laneState } from './lane-state.ts';
+
+/** The state of a credential's budgets, as it was committed. */
+export interface JournalRecord {
+  /** Name of the credential. Empty for limits that apply to all credentials together. */
+  readonly credential: string;
+  /** A snapshot of each of the credential's budgets, `ageMs` old. */
+  readonly value: readonly BudgetSnapshot[];
+  /** Age of the snapshots when this record was read, in ms. */
+  readonly ageMs: number;
+}
+
+export interface LaneJournalOptions {
+  readonly lane: Pick<Lane, 'partition' | 'stateUnder' | 'beforeCommit' | 'commit' | 'slowestCommitMs'>;
+  readonly clock: Clock;
+  /** Records of other lanes' journals. */
+  readonly inherited?: readonly JournalRecord[];
+  /** Number of lanes of the lane's pipeline. Default 1. */
+  readonly lanes?: number;
+}
+
+/**
+ * Minimum and maximum of a permit's lease, in ms. A lease is the time after the permit within which its request must be sent. Slow commits
+ * get longer leases.
+ */
+const MIN_LEASE_MS = 1_000;
+const MAX_LEASE_MS = 60_000;
+
+/**
+ * Keeps the budgets of a lane's credentials in the lane's state. A permit is written with the next transaction, often that of a page. A
+ * change after the end of a request is written with any later transaction, or immediately by `flush`.
+ *
+ * The state contains durations that count from their commit on the log's clock, so machines needn't agree on the time. On the machine that
+ * wrote them, they count by the time since boot, because an embedded log's clock is the machine's wall clock, which can be set.
+ *
+ * Each request is in the journal of the lane that sent it. If a credential moves to another lane, its record in the earlier lane stays.
+ */
+export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJournalOptions): Journal {
+  const openedMs = clock.monotonicMs();
+  const own = journalRecords(lane.stateUnder);
+  const snapshots = new Map<string, () => readonly BudgetSnapshot[]>();
+  const changed = new Set<string>();
+
+  lane.beforeCommit(() => {
+    const entries = [...changed].map((credential) => {
+      const current = stampedSnapshots(snapshots.get(credential)?.() ?? [], clock);
+      return [STATE_KEYS.budget + credential, current] as const;
+    });
+    changed.clear();
+    return entries;
+  });
+
+  return {
+    get leaseMs() {
+      return Math.min(MAX_LEASE_MS, Math.max(MIN_LEASE_MS, 4 * lane.slowestCommitMs));
+    },
+    open(credential, snapshot) {
+      const [shared] = credential === ALL_CREDENTIALS && lanes > 1 ? snapshot() : [];
+      if (shared !== undefined) throw notShared(shared.name, lanes);
+      snapshots.set(credential, snapshot);
+      const granted = (): Promise<void> => {
+        changed.add(credential);
+        return lane.commit({ records: [] });
+      };
+      const age = { sinceMs: clock.monotonicMs() - openedMs, boot: clock.boot?.() };
+      const kept = restored(own, credential, age);
+      const elsewhere = restored(inherited, credential, age)?.map((one) => ({ ...one, elsewhere: true }));
+      return {
+        restored: (kept ?? elsewhere) && [...(kept ?? []), ...(elsewhere ?? [])],
+        granted,
+        settled() {
+          changed.add(credential);
+        },
+        // The lane reports failed commits itself, through `onFailure`.
+        flush: () => void granted().catch(() => undefined),
+      };
+    },
+  };
+}
+
+/** The error for a limit on all credentials together in a pipeline with several lanes. Each lane would use the whole limit. */
+function notShared(limit: string | undefined, lanes: number): PipelineError {
+  const message = `the limit ${limit} is shared by all credentials, and ${lanes} lanes can't share it. Set lanes to 1, or give each credential its own limit.`;
+  return new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message });
+}
+
+export function journalRecords(under: LaneState['under']): readonly JournalRecord[] {
+  return under(STATE_KEYS.budget).map(({ key, value, ageMs }) => ({ credential: key, value, ageMs }) as JournalRecord);
+}
+
+/** Reads the journal of a lane from its pipeline's state topic. */
+export type JournalReader = (stateTopic: string, lane: number) => Promise<readonly JournalRecord[]>;
+
+/** Time for which a journal is reused after it was read, in ms. Without reuse, 32 lanes that are opened together would read 992 states. */
+const READ_AGAIN_MS = 10_000;
+
+/** Creates a reader that reads each journal once for all lanes that are opened within 10 s. */
+export function journalReader(options: {
+  readonly log: Pick<TopicLog, 'readState'>;
+  readonly group: string;
+  readonly clock: Clock;
+}): JournalReader {
+  const { log, group, clock } = options;
+  const known = new Map<string, { readonly atMs: number; readonly records: Promise<readonly JournalRecord[]> }>();
+  const read = async (stateTopic: string, lane: number): Promise<readonly JournalRecord[]> =>
+    journalRecords(laneState(group, await log.readState(stateTopic, lane)).under);
+  return async (stateTopic, lane) => {
+    const key = `${stateTopic}/${lane}`;
+    let found = known.get(key);
+    if (found === undefined || clock.monotonicMs() - found.atMs > READ_AGAIN_MS) {
+      found = { atMs: clock.monotonicMs(), records: read(stateTopic, lane) };
+      known.set(key, found);
+      // If reading fails, remove the entry, so that the next caller reads again.
+      found.records.catch(() => known.delete(key));
+    }
+    const records = await found.records;
+    const sinceMs = clock.monotonicMs() - found.atMs;
+    return records.map((record) => ({ ...record, ageMs: record.ageMs + sinceMs }));
+  };
+}
+
+export interface InheritedBudgetsOptions {
+  readonly journals: JournalReader;
+  /** The pipeline's state topic, which has a partition for each lane. */
+  readonly stateTopic: string;
+  readonly lane: number;
+  readonly lanes: number;
+}
+
+/**
+ * Reads the budgets in the journals of the other lanes. After a change of lanes or credentials, a credential can come from another lane,
+ * and the requests that it sent there still count.
+ */
+export async function inheritedBudgets({ journals, stateTopic, lane, lanes }: InheritedBudgetsOptions): Promise<readonly JournalRecord[]> {
+  const others = Array.from({ length: lanes }, (_, other) => other).filter((other) => other !== lane);
+  return (await Promise.all(others.map(async (other) => await journals(stateTopic, other)))).flat();
+}
+
+interface RestoredOptions {
+  /** Ms since the journals were read. */
+  readonly sinceMs: number;
+  readonly boot: BootTime | undefined;
+}
+
+/** Returns what the journals contain about a credential's budgets, aged, each lane's by itself. Undefined if they contain nothing. */
+export function restored(
+  records: readonly JournalRecord[],
+  credential: string,
+  { sinceMs, boot }: RestoredOptions,
+): readonly BudgetSnapshot[] | undefined {
+  const found = records.filter((record) => record.credential === credential);
+  return found.length === 0 ? undefined : found.flatMap(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs, boot));
+}

@@ -1,0 +1,259 @@
+import type { Clock } from '@headgate/throttle';
+import type {
+  LaneTransaction,
+  LaneWriter,
+  NewRecord,
+  RecordLimit,
+  RecordSeries,
+  StateReading,
+  TopicLog,
+  TopicPartition,
+} from '@headgate/topics';
+import { laneName } from '../topics/names.ts';
+import { type LaneState, type LaneValue, STATE_KEYS, laneState } from './lane-state.ts';
+import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
+
+/** A key of a lane's state, without the group's prefix, and its new value; null removes it. */
+export type StateChange = readonly [key: string, value: unknown];
+
+/** Records and state changes that the lane writes in one transaction. */
+export interface Contribution {
+  readonly records: readonly (NewRecord | RecordSeries)[];
+  readonly state?: readonly StateChange[];
+  /** Offsets of the requests that this contribution finishes. */
+  readonly finished?: readonly number[];
+  /** Identifies the walk, or the batch of keys, that the contribution belongs to, for traces. */
+  readonly work?: object;
+}
+
+/** A partition of a requests topic that this process holds. */
+export interface Lane {
+  readonly topic: string;
+  readonly partition: number;
+  /** First offset that isn't finished. */
+  readonly next: number;
+  /** True if the lane's state had progress when the lane was opened. */
+  readonly hasState: boolean;
+  /** Name of the requests topic that the lane's state is about. Undefined if the state doesn't name one. */
+  readonly stateOf: string | undefined;
+  /** ID of the topic in `stateOf`. Undefined if the state has no ID. */
+  readonly stateOfId: string | undefined;
+  /** Writes the ID of the requests topic into the state with the next transaction. Undefined: the state keeps the ID that it has. */
+  noteTopic(id: string | undefined): void;
+  isFinished(this: void, offset: number): boolean;
+  /** Marks the offsets from `from` to before `before` as finished, because they contain no requests that can be read. */
+  skip(from: number, before: number): void;
+  /** The current state in the lane's state partition, including that of other groups. */
+  readonly state: StateReading;
+  /** Reads the entries of the lane's current state whose keys start with a prefix. */
+  stateUnder(this: void, prefix: string): readonly LaneValue[];
+  /** Resolves when the contribution is durable. Contributions that come during a transaction share the next one. */
+  commit(contribution: Contribution): Promise<void>;
+  /**
+   * Returns the maximum size of a record in its topic, bytes, if this record exceeds it; otherwise undefined. Keys, values and headers
+   * count.
+   */
+  tooLarge(record: NewRecord): number | undefined;
+  /** Returns the record that a state change becomes, so that `tooLarge` can check its size. */
+  stateRecord(change: StateChange): NewRecord;
+  /** Returns the maximum record size of a topic that the lane writes, as last asked for. */
+  recordLimit(topic: string): RecordLimit | undefined;
+  /**
+   * Asks the log for a topic's maximum record size again. Resolves to true if it was raised. A lowered one isn't kept, because the commit of
+   * a record that exceeds it fails.
+   */
+  refreshLimit(topic: string): Promise<boolean>;
+  /** Adds the changes that `more` returns to every transaction. */
+  beforeCommit(more: () => readonly StateChange[]): void;
+  /** Registers a callback for the first commit that fails. No commit after that one succeeds. */
+  onFailure(callback: (error: unknown) => void): void;
+  /** Duration of the slowest of the last 50 commits, ms. */
+  readonly slowestCommitMs: number;
+  /** Writes pending changes, then releases the lane. */
+  close(): Promise<void>;
+}
+
+export interface OpenLaneOptions {
+  readonly log: TopicLog;
+  readonly group: string;
+  /** The requests topic. */
+  readonly topic: string;
+  readonly partition: number;
+  /** The lane's partition of the state topic, which is compacted. */
+  readonly state: TopicPartition;
+  /** All other partitions that the lane writes. */
+  readonly writes: readonly TopicPartition[];
+  readonly clock: Clock;
+  /** Aborts the opening. Without effect after the lane is taken. */
+  readonly signal?: AbortSignal | undefined;
+  /** True to throw `LaneHeldError` if another process holds the lane, or may hold it. Default false. */
+  readonly onlyIfFree?: boolean;
+  /** Called after each durable transaction with its duration, ms, and the `work` of its contributions. Default: none. */
+  readonly onCommit?: ((ms: number, works: readonly object[]) => void) | undefined;
+}
+
+/** Takes a lane and reads its state. Throws the errors of `TopicLog.openLane`. */
+export async function openLane({
+  log,
+  group,
+  topic,
+  partition,
+  state,
+  writes,
+  clock,
+  signal,
+  onlyIfFree = false,
+  onCommit = () => undefined,
+}: OpenLaneOptions): Promise<Lane> {
+  const limits = new Map(
+    await Promise.all([...writes, state].map(async ({ topic: name }) => [name, await log.recordLimit(name)] as const)),
+  );
+  const commits = [{ group, topic, partition }];
+  const writer = await log.openLane({ name: laneName(group, topic, partition), state, writes, commits, onlyIfFree }, signal);
+  const kept: LaneState = laneState(group, writer.state);
+  const finishedBefore = kept.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
+  const finished = offsetRanges(finishedBefore);
+  /**
+   * False until a transaction has written the finished offsets. The first transaction of a new lane writes them in any case, so that a
+   * later loss of the state is noticed.
+   */
+  let isKept = finishedBefore !== undefined;
+  const stateOfId = kept.get(STATE_KEYS.requestsId) as string | undefined;
+  let newId: string | undefined;
+  const hooks: (() => readonly StateChange[])[] = [];
+  const set = (tx: LaneTransaction, [key, value]: StateChange): void =>
+    tx.checkpoint(kept.prefix + key, value === null ? null : JSON.stringify(value));
+  const write = (tx: LaneTransaction, contributions: readonly Contribution[]): void => {
+    const before = finished.next;
+    let moved = false;
+    for (const contribution of contributions) {
+      if (contribution.records.length > 0) tx.append(contribution.records);
+      for (const change of contribution.state ?? []) set(tx, change);
+      for (const offset of contribution.finished ?? []) {
+        finished.add(offset);
+        moved = true;
+      }
+    }
+    for (const more of hooks) for (const change of more()) set(tx, change);
+    if (newId !== undefined) set(tx, [STATE_KEYS.requestsId, newId]);
+    newId = undefined;
+    if (isKept && !moved) return;
+    tx.checkpoint(kept.prefix + STATE_KEYS.finished, JSON.stringify(finished.snapshot()));
+    if (!isKept) set(tx, [STATE_KEYS.requests, topic]);
+    if (!isKept || finished.next > before) tx.commitOffset({ group, topic, partition, nextOffset: finished.next });
+    isKept = true;
+  };
+  const committer = groupCommitter({ writer, clock, write, onCommit });
+  return {
+    topic,
+    partition,
+    hasState: finishedBefore !== undefined,
+    stateOf: kept.get(STATE_KEYS.requests) as string | undefined,
+    stateOfId,
+    noteTopic(id) {
+      if (id !== stateOfId) newId = id;
+    },
+    get next() {
+      return finished.next;
+    },
+    isFinished: (offset) => finished.has(offset),
+    skip: (from, before) => finished.addRange(from, before - 1),
+    state: writer.state,
+    stateUnder: kept.under,
+    commit: (contribution) => committer.commit(contribution),
+    tooLarge(record) {
+      const { bytes = Infinity } = limits.get(record.topic) ?? {};
+      // Counting bytes is slow, so compare an upper limit first.
+      return mostBytes(record) > bytes && recordBytes(record) > bytes ? bytes : undefined;
+    },
+    stateRecord: ([key, value]) => ({ topic: state.topic, key: kept.prefix + key, value: JSON.stringify(value) }),
+    recordLimit: (of) => limits.get(of),
+    async refreshLimit(of) {
+      // Read this first: meanwhile, another record can have asked, too.
+      const before = limits.get(of)?.bytes ?? Infinity;
+      const limit = await log.recordLimit(of);
+      if (limit.bytes <= before) return false;
+      limits.set(of, limit);
+      return true;
+    },
+    beforeCommit: (more) => void hooks.push(more),
+    onFailure: (callback) => committer.onFailure(callback),
+    get slowestCommitMs() {
+      return committer.slowestMs;
+    },
+    async close() {
+      // Release the lane even if its last transaction fails.
+      await committer.commit({ records: [] }).catch(() => undefined);
+      await writer.close();
+    },
+  };
+}
+
+/** Returns the size of a record: the bytes of its key, value and headers. */
+export function recordBytes(record: NewRecord): number {
+  return fieldsOf(record).reduce((sum, field) => sum + Buffer.byteLength(field), 0);
+}
+
+/** Returns an upper limit of `recordBytes` that is fast to compute: a UTF-16 code unit takes at most three bytes of UTF-8. */
+function mostBytes(record: NewRecord): number {
+  return 3 * fieldsOf(record).reduce((sum, { length }) => sum + length, 0);
+}
+
+function fieldsOf({ key, value, headers = {} }: NewRecord): readonly (string | Uint8Array)[] {
+  return [key ?? '', value ?? '', ...Object.entries(headers).flat()];
+}
+
+interface GroupCommitterOptions {
+  readonly writer: LaneWriter;
+  readonly clock: Clock;
+  readonly write: (tx: LaneTransaction, contributions: readonly Contribution[]) => void;
+  readonly onCommit: (ms: number, works: readonly object[]) => void;
+}
+
+/**
+ * Runs one transaction at a time. Contributions that come during a transaction share the next one, which starts as soon as that one is
+ * durable.
+ */
+function groupCommitter({ writer, clock, write, onCommit }: GroupCommitterOptions) {
+  const took: number[] = [];
+  let waiting: Contribution[] = [];
+  let next: Promise<void> | undefined;
+  let last: Promise<void> = Promise.resolve();
+  const listeners: ((error: unknown) => void)[] = [];
+
+  const start = async (after: Promise<void>): Promise<void> => {
+    await after;
+    const contributions = waiting;
+    waiting = [];
+    next = undefined;
+    const startedMs = clock.monotonicMs();
+    await writer.transaction((tx) => write(tx, contributions));
+    const ms = clock.monotonicMs() - startedMs;
+    took.push(ms);
+    if (took.length > 50) took.shift();
+    const works = contributions.map(({ work }) => work);
+    onCommit(
+      ms,
+      works.filter((work) => work !== undefined),
+    );
+  };
+
+  return {
+    commit(contribution: Contribution): Promise<void> {
+      waiting.push(contribution);
+      // A commit waits for the previous one, and fails if that one fails. `finished` in memory already includes the requests of the failed
+      // transaction, so a later transaction would write them as finished although their records are missing.
+      if (next === undefined) {
+        last = next = start(last);
+        next.catch((error: unknown) => {
+          for (const listener of listeners.splice(0)) listener(error);
+        });
+      }
+      return next;
+    },
+    onFailure: (callback: (error: unknown) => void): void => void listeners.push(callback),
+    get slowestMs() {
+      return Math.max(0, ...took);
+    },
+  };
+}

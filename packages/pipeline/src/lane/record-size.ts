@@ -1,0 +1,153 @@
+import { InvalidRecordError, type NewRecord, type RecordSeries, type TopicLog } from '@headgate/topics';
+import { PipelineError, type PipelineErrorOptions } from '../settings/pipeline-error.ts';
+import { type LogRecordsOptions, type PendingRecord, assertField, logRecords } from '../topics/topic.ts';
+import { callUser } from '../topics/user-function.ts';
+import { type Lane, recordBytes } from './lane.ts';
+
+/** The request that the records belong to, and the lane that writes them. */
+export interface RecordSizeOptions {
+  readonly pipeline: string;
+  readonly key: string;
+  readonly lane: Pick<Lane, 'recordLimit' | 'tooLarge'>;
+  /** Name of the definition's function that created the records, such as `records`, for errors. */
+  readonly name: string;
+  /** The error's words for the record that is too large, such as `page 28`. Default: `its record`. */
+  readonly which?: string;
+  /** Another cure that the error proposes, such as `take smaller pages`. Default: none. */
+  readonly orElse?: string | undefined;
+}
+
+/**
+ * Returns the records unchanged. Throws a `PipelineError` (HEADGATE_RECORD_TOO_LARGE) if one exceeds the limit of its topic. This error
+ * ends one request, while the log's own error would end the lane.
+ */
+export function assertRecordSize(
+  records: readonly (NewRecord | RecordSeries)[],
+  options: RecordSizeOptions,
+): readonly (NewRecord | RecordSeries)[] {
+  for (const given of records) {
+    const record = 'valueAt' in given ? largeOf(given, options) : given;
+    const limit = record && options.lane.tooLarge(record);
+    if (record !== undefined && limit !== undefined) throw tooLarge(record, limit, options);
+  }
+  return records;
+}
+
+/** Calls `logRecords`, and returns its result. Throws like {@link assertRecordSize}. */
+export function sizedRecords(
+  pending: readonly PendingRecord[],
+  options: LogRecordsOptions & RecordSizeOptions,
+): readonly (NewRecord | RecordSeries)[] {
+  return assertRecordSize(logRecords(pending, options), options);
+}
+
+/** A record exceeds the limit of its topic that the lane knows. */
+class RecordTooLargeError extends PipelineError {
+  readonly topic: string;
+
+  constructor(topic: string, options: Omit<PipelineErrorOptions, 'code'>) {
+    super({ code: 'HEADGATE_RECORD_TOO_LARGE', ...options });
+    this.topic = topic;
+  }
+}
+
+/**
+ * Returns the result of `create`. If a record is too large, asks the log for its topic's limit again, and repeats `create` if the limit was
+ * raised. Returns a promise only in this case: a page shares its transaction with the permit of the next request only if it's committed in
+ * the turn of its response.
+ */
+export function withRaisedLimits<Created>(create: () => Created, lane: Pick<Lane, 'refreshLimit'>): Created | Promise<Created> {
+  try {
+    return create();
+  } catch (error) {
+    if (!(error instanceof RecordTooLargeError)) throw error;
+    return lane.refreshLimit(error.topic).then((isRaised) => {
+      if (!isRaised) throw error;
+      return withRaisedLimits(create, lane);
+    });
+  }
+}
+
+/**
+ * Returns a lane's limits for a caller that can't wait for the log. If a record is too large, asks for its topic's limit again, so that a
+ * raised limit applies from the next record on.
+ */
+export function limitsAskedAgain(lane: Pick<Lane, 'recordLimit' | 'tooLarge' | 'refreshLimit'>): Pick<Lane, 'recordLimit' | 'tooLarge'> {
+  return {
+    recordLimit: (topic) => lane.recordLimit(topic),
+    tooLarge(record) {
+      const limit = lane.tooLarge(record);
+      // An error is ignored: the next record that is too large asks again.
+      if (limit !== undefined) lane.refreshLimit(record.topic).catch(() => undefined);
+      return limit;
+    },
+  };
+}
+
+function tooLarge(
+  record: NewRecord,
+  limit: number,
+  { pipeline, key, lane, which = 'its record', orElse }: RecordSizeOptions,
+): PipelineError {
+  const { topic } = record;
+  const bytes = recordBytes(record);
+  const setting = lane.recordLimit(topic)?.setting;
+  const or = orElse === undefined ? '' : `, or ${orElse}`;
+  const cure =
+    setting === undefined
+      ? `It can't be stored there${or}.`
+      : `Raise its ${setting.name} from ${setting.value} to at least ${setting.neededFor(bytes)}${or}, then re-enqueue the job with \`headgate replay\`.`;
+  const message = `${key}: ${which} needs ${bytes} bytes, but ${topic} accepts at most ${limit} bytes. ${cure}`;
+  return new RecordTooLargeError(topic, { message, pipeline, key });
+}
+
+/**
+ * Returns the largest record of a series. Returns undefined if even the longest text can't exceed the topic's limit: that check avoids
+ * counting the bytes of thousands of texts.
+ */
+function largeOf(series: RecordSeries, options: RecordSizeOptions): NewRecord | undefined {
+  const { topic, key, count, valueAt, parts } = series;
+  const { partAt = valueAt, before = '', after = '' } = parts ?? {};
+  const { bytes = Infinity } = options.lane.recordLimit(topic) ?? {};
+  return callUser({ pipeline: options.pipeline, key: options.key, name: options.name }, () => {
+    let longest = 0;
+    for (let i = 0; i < count; i += 1) {
+      const part = partAt(i);
+      assertField(topic, 'value', part);
+      longest = Math.max(longest, part.length);
+    }
+    const units = (key?.length ?? 0) + before.length + longest + after.length;
+    return MAX_BYTES_OF_A_UNIT * units <= bytes ? undefined : largestOf(series);
+  });
+}
+
+/** Maximum UTF-8 bytes per UTF-16 code unit. */
+const MAX_BYTES_OF_A_UNIT = 3;
+
+function largestOf({ topic, key, count, valueAt, parts }: RecordSeries): NewRecord {
+  const partAt = parts?.partAt ?? valueAt;
+  let largest = 0;
+  let mostBytes = 0;
+  for (let i = 0; i < count; i += 1) {
+    const bytes = Buffer.byteLength(partAt(i));
+    if (bytes > mostBytes) [largest, mostBytes] = [i, bytes];
+  }
+  return { topic, key, value: count > 0 ? valueAt(largest) : '' };
+}
+
+/**
+ * Replaces the error of a lane whose topic refused a record because the topic's limit was lowered after the lane was opened. The new error
+ * is a retryable `PipelineError` (HEADGATE_RECORD_LIMIT_LOWERED): the lane opens again with the new limit, and the request of such a record
+ * becomes a dead letter. Returns other errors unchanged.
+ */
+export async function limitLowered(error: unknown, { log, lane }: { readonly log: TopicLog; readonly lane: Lane }): Promise<unknown> {
+  if (!(error instanceof InvalidRecordError)) return error;
+  const { topic } = error;
+  const before = lane.recordLimit(topic);
+  if (before === undefined) return error;
+  const { bytes, setting } = await log.recordLimit(topic);
+  if (bytes >= before.bytes) return error;
+  const limit = setting === undefined ? `at most ${bytes} bytes` : `its ${setting.name} is now ${setting.value}`;
+  const message = `${topic} accepts only smaller records than before (${limit})`;
+  return new PipelineError({ code: 'HEADGATE_RECORD_LIMIT_LOWERED', message, retryable: true, cause: error });
+}

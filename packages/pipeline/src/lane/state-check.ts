@@ -1,0 +1,138 @@
+import { type StateReading, type TopicLog, TopicLostError, TopicUnknownError } from '@headgate/topics';
+import { lanesOf, requestsTopic, stateTopic } from '../topics/names.ts';
+import { PipelineError } from '../settings/pipeline-error.ts';
+import type { TopicNames } from '../topics/topic.ts';
+import type { PipelineTopics } from '../topics/topics.ts';
+import { STATE_KEYS, laneState } from './lane-state.ts';
+import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
+
+/** The kind of topic that was lost: the lane's state, its requests, or its records. */
+export type Loss = 'state' | 'requests' | 'records';
+
+/** A topic that a lane uses was deleted, recreated or renamed. */
+export class StateLostError extends PipelineError {
+  /** Stays the same if a bundler renames classes. */
+  override readonly name = 'StateLostError';
+  /** The kind of topic that was lost. It determines the cure at the end of the message. */
+  readonly loss: Loss;
+  /** The message without the cure. */
+  readonly what: string;
+
+  constructor({ message, loss }: { readonly message: string; readonly loss: Loss }, options?: ErrorOptions) {
+    super({ code: 'HEADGATE_STATE_LOST', message: `${message} ${CURES[loss]}`, cause: options?.cause });
+    this.loss = loss;
+    this.what = message;
+  }
+}
+
+const CURES: Readonly<Record<Loss, string>> = {
+  state:
+    'Continuing would repeat finished jobs and overrun the budgets. Restore it; or, to start over on purpose, stop all ' +
+    'processes of the group, wait for one window, and continue with another group name.',
+  requests:
+    'Continuing would treat new jobs as finished. Restore it; or, to start over on purpose, stop all processes of the group, wait for one ' +
+    'window, and continue with another group name.',
+  records: 'Its records are lost. The next run creates it again and continues after them.',
+};
+
+export interface StateCheckOptions {
+  readonly log: TopicLog;
+  readonly group: string;
+  readonly pipeline: Pick<PipelineTopics, 'name'>;
+  readonly names: TopicNames;
+  readonly lane: number;
+  /** The first unfinished offset according to the lane's state. Undefined if the lane has no state. */
+  readonly next: number | undefined;
+  /** Name of the requests topic that the lane's state is about. Undefined if the state doesn't name one. */
+  readonly stateOf?: string | undefined;
+  /** ID of the topic in `stateOf`. Undefined if the state has no ID. */
+  readonly stateOfId?: string | undefined;
+}
+
+/**
+ * Throws a `StateLostError` if a lane's state doesn't match its requests topic; otherwise resolves to the topic's ID, if known.
+ *
+ * If the lane has no state, but its group has a committed offset, the state was deleted, because one transaction writes both. If the state
+ * is about another topic, or beyond the end of its topic, the topic was recreated or replaced, and new requests would count as finished. A
+ * topic with another ID is accepted if the group has a committed offset in it, because a log deletes such offsets together with their
+ * topic.
+ */
+export async function assertStateKept(options: StateCheckOptions): Promise<string | undefined> {
+  const { log, group, pipeline, names, lane, next, stateOf, stateOfId } = options;
+  const topic = requestsTopic(pipeline, names);
+  if (stateOf !== undefined && stateOf !== topic) {
+    const state = stateTopic(pipeline, names);
+    const message = `${state} has the progress of group "${group}" in ${stateOf}, but its jobs now come from ${topic}. Restore that topic's name, or rename ${state}, too.`;
+    throw new StateLostError({ message, loss: 'requests' });
+  }
+  // Without state, the offsets of the topic aren't needed.
+  const [requests] = await log.listTopics([topic], { withOffsets: next !== undefined });
+  const id = requests?.id;
+  if (next !== undefined) {
+    const end = requests?.offsets[lane]?.end;
+    const isSame = next === 0 || id === undefined || stateOfId === undefined || id === stateOfId;
+    if (next <= (end ?? 0) && (isSame || (await log.groupOffset({ group, topic, partition: lane })) !== undefined)) return id;
+    const found = end === undefined ? "doesn't exist" : next > end ? `ends at offset ${end}` : `has the topic ID ${id}, not ${stateOfId}`;
+    const message = `${topic} partition ${lane} ${found}, but group "${group}" has finished everything before ${next}. Was the topic deleted${end === undefined ? '' : ' and created again'}?`;
+    throw new StateLostError({ message, loss: 'requests' });
+  }
+  const offset = await log.groupOffset({ group, topic, partition: lane });
+  if (offset === undefined) return id;
+  const message = `${stateTopic(pipeline, names)} has no records for ${topic} partition ${lane}, but group "${group}" has committed offset ${offset} there. Was the state topic deleted?`;
+  throw new StateLostError({ message, loss: 'state' });
+}
+
+/**
+ * Calls `assertStateKept` for the lanes of all existing requests topics, without taking a lane. `missing`: names of topics that don't
+ * exist.
+ */
+export async function assertStatesKept({
+  log,
+  group,
+  pipelines,
+  names,
+  lanes,
+  missing,
+}: {
+  readonly log: TopicLog;
+  readonly group: string;
+  readonly pipelines: readonly PipelineTopics[];
+  readonly names: TopicNames;
+  readonly lanes: number;
+  readonly missing: readonly string[];
+}): Promise<void> {
+  const all = pipelines.flatMap((pipeline) => Array.from({ length: lanesOf(pipeline, lanes) }, (_, lane) => ({ pipeline, lane })));
+  // Run all checks concurrently, because a log can take seconds to confirm that a partition doesn't exist.
+  const checks = all.map(async ({ pipeline, lane }) => {
+    // Skip a missing topic: a query for a group's offsets would make Kafka's brokers create their internal topic for groups.
+    if (missing.includes(requestsTopic(pipeline, names))) return;
+    const topic = stateTopic(pipeline, names);
+    const reading = missing.includes(topic) ? undefined : await readState(log, topic, lane);
+    const kept = reading && laneState(group, reading);
+    const finished = kept?.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
+    const next = finished && offsetRanges(finished).next;
+    const [stateOf, stateOfId] = [STATE_KEYS.requests, STATE_KEYS.requestsId].map((key) => kept?.get(key) as string | undefined);
+    await assertStateKept({ log, group, pipeline, names, lane, next, stateOf, stateOfId });
+  });
+  await Promise.all(checks);
+}
+
+/** Reads the state in a partition. Returns undefined if the partition doesn't exist. */
+export async function readState(log: TopicLog, topic: string, partition: number): Promise<StateReading | undefined> {
+  try {
+    return await log.readState(topic, partition);
+  } catch (error) {
+    if (error instanceof TopicUnknownError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Converts an error about a topic that was deleted or recreated during the run to a `StateLostError`. Returns any other error unchanged.
+ */
+export function topicGone(error: unknown, pipeline: Pick<PipelineTopics, 'name'>, names: TopicNames): unknown {
+  if (!(error instanceof TopicUnknownError || error instanceof TopicLostError)) return error;
+  const { topic } = error;
+  const loss = topic === stateTopic(pipeline, names) ? 'state' : topic === requestsTopic(pipeline, names) ? 'requests' : 'records';
+  return new StateLostError({ message: `Topic "${topic}" was deleted while this run used it.`, loss }, { cause: error });
+}

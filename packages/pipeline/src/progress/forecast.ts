@@ -1,0 +1,373 @@
+import { pipelineChecks } from '../settings/pipeline-error.ts';
+import { type BudgetSlots, type FreeSlots, nextReset } from '@headgate/sources';
+import type { RestrictedWalks } from './request-sizes.ts';
+
+/** An unfinished walk: its next page and, if known, its size. */
+export interface WalkSize {
+  /** ID of the walk's request: `<requests topic>-<partition>-<offset>`. Absent if the walk isn't active. */
+  readonly request?: string;
+  /** The next page, 1-based. */
+  readonly page: number;
+  /** Total pages, including the written ones; absent if unknown. */
+  readonly pages?: number;
+  /** Names of the credentials that may send the walk's requests. Default: any. */
+  readonly credentials?: readonly string[];
+}
+
+/** The remaining work of one lane, and the budgets that it uses. */
+export interface LaneWork {
+  /** Name of the pipeline. */
+  readonly pipeline: string;
+  /** Partition of the pipeline's requests topic, counted from 0. */
+  readonly lane: number;
+  /** The first walks, in the order of their turns. `behind` counts the others. */
+  readonly walks: readonly WalkSize[];
+  /**
+   * The walks after those in `walks`: their number, how many have an unknown size, and the remaining pages of the others. Default: none.
+   */
+  readonly behind?: { readonly walks: number; readonly unknown: number; readonly pages: number };
+  /** The walks in `behind` whose requests only some credentials may send, an element for each set of credentials. Default: none. */
+  readonly restricted?: readonly RestrictedWalks[];
+  /** Number of lookup keys whose results aren't durable. */
+  readonly keys: number;
+  /** Maximum keys of one HTTP request. */
+  readonly keysPerRequest: number;
+  /** Number of this work's HTTP requests that are in flight. Default 0. */
+  readonly inFlight?: number;
+  /** The requests in `inFlight` by the name of their credential. Default: unknown. */
+  readonly inFlightOf?: Readonly<Record<string, number>>;
+  /** An element for each budget of each credential of the lane, and for each limit on all of its credentials together. */
+  readonly budgets: readonly BudgetSlots[];
+}
+
+/** The amount of remaining work, and the time until it is done. */
+export interface Forecast {
+  /** Number of remaining HTTP requests. It is a minimum if `unknown` is above 0. */
+  readonly requests: number;
+  /** Number of walks of unknown size, such as the first walk of a key. */
+  readonly unknown: number;
+  /** Ms from now until the last response. It is a minimum if `unknown` is above 0. */
+  readonly inMs: number;
+}
+
+/** Options of {@link forecast}. */
+export interface ForecastOptions {
+  /** The current time, epoch ms. Quotas reset at times of day, so their resets depend on it. */
+  readonly now: number;
+  /** Time from a request to its response, in ms. The pages of a walk are requested one after another, so each adds this time. Default 0. */
+  readonly requestMs?: number;
+}
+
+/** Forecasts when the work of several lanes is done. Assumes that each lane has its own credentials. */
+export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): Forecast {
+  const check = pipelineChecks('forecast', 'HEADGATE_INVALID_OPTION');
+  check.number({ now: options.now });
+  check.number({ requestMs: options.requestMs === undefined ? 0 : options.requestMs }, 0);
+  const all = lanes.map((lane) => {
+    const pace = paceOf(lane, options);
+    // The lane is done when the slowest set of credentials is done.
+    const inMs = Math.max(
+      laneMs(lane, pace, options),
+      ...restrictedParts(lane).map((part) => laneMs(part, paceOf(part, options), options)),
+    );
+    return { ...needOf(lane, pace), inMs };
+  });
+  return {
+    requests: all.reduce((sum, { requests }) => sum + requests, 0),
+    unknown: all.reduce((sum, { unknown }) => sum + unknown, 0),
+    inMs: Math.max(0, ...all.map(({ inMs }) => inMs)),
+  };
+}
+
+/**
+ * Returns an element for each set of credentials to which some of the lane's walks are restricted: the walks restricted to that set or to a
+ * part of it, with the set's budgets.
+ */
+function restrictedParts(lane: LaneWork): readonly LaneWork[] {
+  const { walks, restricted = [], budgets, inFlightOf = {} } = lane;
+  const groups = Map.groupBy([...walks, ...restricted], ({ credentials }) => credentials && JSON.stringify(credentials));
+  const sets = new Map(
+    [...groups].flatMap(([key, [first]]) => (key === undefined || first?.credentials === undefined ? [] : [[key, first.credentials]])),
+  );
+  return Array.from(sets.values(), (names) => {
+    const own = new Set(
+      [...sets].flatMap(([key, some]) => (some.length <= names.length && some.every((name) => names.includes(name)) ? [key] : [])),
+    );
+    const isOwn = ({ credentials }: { readonly credentials?: readonly string[] }): boolean =>
+      credentials !== undefined && own.has(JSON.stringify(credentials));
+    const later = restricted.filter(isOwn);
+    return {
+      ...lane,
+      walks: walks.filter(isOwn),
+      behind: { walks: sum(later, 'walks'), unknown: sum(later, 'unknown'), pages: sum(later, 'pages') },
+      keys: 0,
+      inFlight: names.reduce((count, name) => count + (inFlightOf[name] ?? 0), 0),
+      budgets: budgets.filter(({ credential }) => credential === undefined || names.includes(credential)),
+    };
+  });
+}
+
+/** Returns the time that one more credential at the end of the list would save, in ms. Undefined if unknown. */
+export function savedByCredential(lanes: readonly LaneWork[], options: ForecastOptions): number | undefined {
+  const { unknown, inMs } = forecast(lanes, options);
+  // If some walks need certain credentials, an additional one might not be allowed to send their requests.
+  if (unknown > 0 || lanes.some((lane) => restrictedParts(lane).length > 0)) return undefined;
+  const credentials = new Set(lanes.flatMap(({ budgets }) => budgets.flatMap(({ credential = [] }) => credential))).size;
+  const next = credentials % Math.max(1, lanes.length);
+  const more = lanes.map((lane) => {
+    // A limit on all credentials together doesn't grow with their number.
+    const own = lane.budgets.filter((one) => one.credential !== undefined);
+    const fresh = own.filter(({ credential }) => credential === own[0]?.credential).map(unused);
+    return lane.lane === next ? { ...lane, budgets: [...lane.budgets, ...fresh] } : lane;
+  });
+  return inMs - forecast(more, options).inMs;
+}
+
+/** Returns when each of the first walks of a lane is done, in ms from now. Up to `concurrency` walks take turns. */
+export function walksDone(
+  lane: LaneWork,
+  options: ForecastOptions & { readonly first: number; readonly concurrency: number },
+): readonly number[] {
+  const done = new Map<WalkSize, number>();
+  for (const part of restrictedParts(lane)) {
+    for (const [i, inMs] of doneInTurn(part, options).entries()) {
+      const walk = part.walks[i];
+      if (walk !== undefined) done.set(walk, Math.max(inMs, done.get(walk) ?? 0));
+    }
+  }
+  return doneInTurn(lane, options).map((inMs, i) => {
+    const walk = lane.walks[i];
+    return (walk && done.get(walk)) ?? inMs;
+  });
+}
+
+function doneInTurn(lane: LaneWork, { first, concurrency, ...options }: Parameters<typeof walksDone>[1]): readonly number[] {
+  const pages = lane.walks.map((walk) => pagesLeft(walk) ?? 1);
+  const { inFlight = 0 } = lane;
+  const pace = paceOf(lane, options);
+  const requests = needOf(lane, pace).requests - inFlight;
+  const isMore = (lane.behind?.walks ?? 0) > 0;
+  const lookups = Math.ceil(lane.keys / lane.keysPerRequest);
+  return requestsUntilDone(pages, { concurrency, first }).map((turns, i) => {
+    const own = pages[i] ?? 1;
+    // If more walks follow, each finished walk is replaced, so a round always has one request per walk in `walks`. Otherwise, rounds get
+    // shorter, and lookups also take turns.
+    const until = Math.max(0, (isMore ? own * Math.max(1, lane.walks.length) : turns + Math.min(lookups, own)) - inFlight);
+    return started({ pages: Math.min(requests, until), keys: 0 }, pace).inMs + own * (options.requestMs ?? 0);
+  });
+}
+
+function sum<Key extends string>(all: readonly Readonly<Record<Key, number>>[], key: Key): number {
+  return all.reduce((total, one) => total + one[key], 0);
+}
+
+/** Remaining pages, including the next one. Undefined if unknown. */
+export function pagesLeft({ page, pages }: WalkSize): number | undefined {
+  return pages === undefined ? undefined : Math.max(1, pages - page + 1);
+}
+
+function workOf({ walks, behind, keys }: LaneWork): Work {
+  const pages = walks.reduce((sum, walk) => sum + (pagesLeft(walk) ?? 1), 0);
+  return { pages: pages + (behind?.pages ?? 0) + (behind?.unknown ?? 0), keys };
+}
+
+function needOf(lane: LaneWork, pace: Pace) {
+  return {
+    requests: started(workOf(lane), pace).requests,
+    unknown: lane.walks.filter((walk) => pagesLeft(walk) === undefined).length + (lane.behind?.unknown ?? 0),
+  };
+}
+
+function laneMs(lane: LaneWork, pace: Pace, { requestMs = 0 }: ForecastOptions): number {
+  const { pages, keys } = workOf(lane);
+  if (pages + keys === 0) return 0;
+  const { inFlight = 0, keysPerRequest } = lane;
+  // Pages left of the longest walk, which requests them one after another.
+  const longest = lane.walks.reduce((most, walk) => Math.max(most, pagesLeft(walk) ?? 1), 1);
+  const waiting = { pages: Math.max(0, pages - inFlight), keys: Math.max(0, keys - Math.max(0, inFlight - pages) * keysPerRequest) };
+  const rounds = Math.ceil((pages + Math.ceil(keys / keysPerRequest)) / concurrencyOf(lane));
+  return Math.max(started(waiting, pace).inMs + requestMs, Math.max(longest, rounds) * requestMs);
+}
+
+function concurrencyOf({ budgets }: LaneWork): number {
+  const own = budgets.filter(({ credential }) => credential !== undefined);
+  const each = new Map(own.map(({ credential, concurrency = Infinity }) => [credential, concurrency]));
+  return each.size === 0 ? Infinity : [...each.values()].reduce((sum, own) => sum + own, 0);
+}
+
+interface Work {
+  readonly pages: number;
+  readonly keys: number;
+}
+
+interface Slots extends FreeSlots {
+  /** Ms from a slot's start until the slot is free again. Infinity for a quota, which becomes free only at its reset. */
+  readonly againInMs: number;
+}
+
+/** The budgets of the same name of several credentials, combined. A request can use any of their free slots. */
+interface Pooled {
+  readonly unit: string | undefined;
+  readonly limit: number;
+  readonly free: readonly Slots[];
+  /** Set for a quota. `inMs`: ms from now until its next reset. `notBefore`: ms from now until its first slot is free. */
+  readonly renewed: { readonly quota: Quota; readonly inMs: number; readonly notBefore: number } | undefined;
+}
+
+type Quota = NonNullable<BudgetSlots['quota']>;
+
+/** The budgets that limit how fast the work of a lane can start. */
+interface Pace {
+  readonly budgets: readonly Pooled[];
+  readonly keysPerRequest: number;
+  readonly now: number;
+}
+
+function paceOf({ budgets, keysPerRequest }: LaneWork, { now }: ForecastOptions): Pace {
+  return { budgets: grouped(budgets, now), keysPerRequest, now };
+}
+
+function grouped(budgets: readonly BudgetSlots[], now: number): readonly Pooled[] {
+  return [...Map.groupBy(budgets, ({ name }) => name).values()].flatMap((same): readonly Pooled[] => {
+    const [first] = same;
+    if (first === undefined) return [];
+    const { unit, quota } = first;
+    const free = same.flatMap((one) =>
+      one.free.map((slots) => ({ ...slots, againInMs: one.quota === undefined ? one.againInMs : Infinity })),
+    );
+    const limit = same.reduce((sum, one) => sum + one.limit, 0);
+    const notBefore = Math.min(...free.map(({ inMs }) => inMs));
+    return [{ unit, limit, free: merged(free), renewed: quota && { quota, inMs: nextReset(quota, now) - now, notBefore } }];
+  });
+}
+
+function merged(all: readonly Slots[]): readonly Slots[] {
+  const alike = Map.groupBy(all, ({ inMs, againInMs }) => `${inMs} ${againInMs}`);
+  return [...alike.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [{ ...first, count: others.reduce((sum, { count }) => sum + count, first.count) }],
+  );
+}
+
+function unused(budget: BudgetSlots): BudgetSlots {
+  return { ...budget, credential: 'another', free: [{ inMs: 0, count: budget.limit }] };
+}
+
+/**
+ * Returns when the last request of the work starts, in ms from now, and the number of requests. Each request starts as soon as the budgets
+ * allow.
+ */
+function started(work: Work, { budgets: unstarted, keysPerRequest, now }: Pace): { readonly inMs: number; readonly requests: number } {
+  let budgets = unstarted;
+  let { pages, keys } = work;
+  let requests = 0;
+  for (;;) {
+    // Each iteration goes up to the next reset of a quota, because a slow rate can leave a part of the quota unused.
+    const until = Math.min(Infinity, ...budgets.map(({ renewed }) => renewed?.inMs ?? Infinity));
+    const most = (of: 'requests' | 'units'): number => {
+      const own = budgets.filter(({ unit }) => (unit === undefined) === (of === 'requests'));
+      return Math.min(Infinity, ...own.map((budget) => startedBy(budget, until - 1)));
+    };
+    const units = most('units');
+    const batches = Math.ceil(Math.min(keys, units) / keysPerRequest);
+    // Lookups start first. A budget with a unit counts keys and pages; other budgets count HTTP requests.
+    const count = Math.min(batches + Math.min(pages, Math.max(0, units - keys)), most('requests'));
+    const keysStarted = Math.min(keys, units, count * keysPerRequest);
+    const pagesStarted = Math.max(0, count - batches);
+    const taken = budgets.map((budget) => {
+      const need = budget.unit === undefined ? count : keysStarted + pagesStarted;
+      return { budget, need, lastMs: lastStart(budget, need, until - 1) };
+    });
+    requests += count;
+    keys -= keysStarted;
+    pages -= pagesStarted;
+    if (keys + pages === 0) return { inMs: Math.max(0, ...taken.map(({ lastMs }) => lastMs)), requests };
+    budgets = taken.map(({ budget, need, lastMs }) => later(budget, { need, lastMs, until, now }));
+  }
+}
+
+/** Returns how many requests or units can start within `ms` from now. */
+function startedBy({ free }: Pooled, ms: number): number {
+  return free.reduce((sum, { inMs, count, againInMs }) => sum + (inMs > ms ? 0 : count * (Math.floor((ms - inMs) / againInMs) + 1)), 0);
+}
+
+/** Returns when the last of `need` requests or units starts, ms from now, if each takes the next free slot. At most `latest`. */
+function lastStart(budget: Pooled, need: number, latest: number): number {
+  if (need === 0) return 0;
+  const allBy = Math.max(...budget.free.map(({ inMs, count, againInMs }) => inMs + Math.ceil(need / count) * againInMs));
+  let [early, late] = [-1, Math.min(latest, allBy)];
+  while (late - early > 1) {
+    const between = Math.floor((early + late) / 2);
+    if (startedBy(budget, between) < need) early = between;
+    else late = between;
+  }
+  return late;
+}
+
+/** Returns the budget as it will be at `until`, if `need` requests or units have started by then, the last of them at `lastMs`. */
+function later(
+  budget: Pooled,
+  { need, lastMs, until, now }: { readonly need: number; readonly lastMs: number; readonly until: number; readonly now: number },
+): Pooled {
+  const { limit, renewed } = budget;
+  if (renewed?.inMs === until) {
+    const { quota, notBefore } = renewed;
+    const inMs = nextReset(quota, now + until) - now;
+    return { ...budget, free: [{ inMs: Math.max(until, notBefore), count: limit, againInMs: Infinity }], renewed: { ...renewed, inMs } };
+  }
+  let atLast = need - startedBy(budget, lastMs - 1);
+  const free = budget.free.flatMap(({ inMs, count, againInMs }) => {
+    const times = inMs < lastMs ? Math.floor((lastMs - 1 - inMs) / againInMs) + 1 : 0;
+    const next = times === 0 ? inMs : inMs + times * againInMs;
+    const used = next === lastMs ? Math.min(count, atLast) : 0;
+    atLast -= used;
+    return [
+      { inMs: Math.max(until, next + againInMs), count: used, againInMs },
+      { inMs: Math.max(until, next), count: count - used, againInMs },
+    ];
+  });
+  return { ...budget, free: merged(free.filter(({ inMs, count }) => count > 0 && inMs < Infinity)) };
+}
+
+export interface RequestsUntilDoneOptions {
+  /** Maximum number of active walks. When a walk is done, the next one starts. */
+  readonly concurrency: number;
+  /** Number of walks to forecast, from the first one on. */
+  readonly first: number;
+}
+
+/**
+ * Returns how many requests all walks together send until each of the first walks is done. Active walks take turns: each sends one request
+ * per round, in the order in which they started. The result is exact if all walks are active at once, and otherwise exact to within a
+ * round.
+ */
+export function requestsUntilDone(pages: readonly number[], { concurrency, first }: RequestsUntilDoneOptions): number[] {
+  /** For each walk, the round after which it starts. */
+  const begins: number[] = [];
+  /** The last rounds of the active walks, ascending. */
+  const ends: number[] = [];
+  for (const own of pages) {
+    const begin = ends.length < concurrency ? 0 : (ends.shift() ?? 0);
+    begins.push(begin);
+    insert(ends, begin + own);
+  }
+  return pages.slice(0, first).map((own, i) => {
+    const end = (begins[i] ?? 0) + own;
+    let requests = 0;
+    for (const [j, other] of pages.entries()) {
+      const begin = begins[j] ?? 0;
+      // A walk later in the order takes its turn in the last round only after this walk is done.
+      requests += Math.min(other, Math.max(0, (j <= i ? end : end - 1) - begin));
+    }
+    return requests;
+  });
+}
+
+function insert(ascending: number[], value: number): void {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const between = (low + high) >> 1;
+    if ((ascending[between] ?? 0) <= value) low = between + 1;
+    else high = between;
+  }
+  ascending.splice(low, 0, value);
+}

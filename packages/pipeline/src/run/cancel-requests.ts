@@ -1,0 +1,76 @@
+import { pipelineChecks } from '../settings/pipeline-error.ts';
+import { type Clock, systemClock } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
+import { openJournalledLane } from '../lane/journalled-lane.ts';
+import type { Lane } from '../lane/lane.ts';
+import { STATE_KEYS } from '../lane/lane-state.ts';
+import { lanesOf, requestsTopic, topicNames } from '../topics/names.ts';
+import type { TopicNames } from '../topics/topic.ts';
+import type { PipelineTopics } from '../topics/topics.ts';
+import { requestsInOrder } from '../jobs/requests-in-order.ts';
+
+/** Options of {@link cancelRequests}. */
+export interface CancelRequestsOptions {
+  /** Log that has the pipeline's topics. It stays open. */
+  readonly log: TopicLog;
+  /** Pipeline whose requests are withdrawn. */
+  readonly pipeline: PipelineTopics;
+  /** Key of the requests to withdraw. */
+  readonly key: string;
+  /** Group of the runs. Default `headgate`. */
+  readonly group?: string;
+  /** Number of lanes of the runs. Default 1. */
+  readonly lanes?: number;
+  /** Returns the log's name of a topic. Default: `topicNames()`, which changes no name. */
+  readonly names?: TopicNames;
+  /** Clock for the lanes. Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** Stops the work when it aborts. Default: never. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Withdraws the requests of a key that no run has started: they count as finished, and stay in their topic. Returns how many were
+ * withdrawn, and how many weren't, because a run had started them. Takes the lanes for a moment. Throws `LaneHeldError` if a run holds one
+ * of them, and then withdraws nothing. A started request is one with progress in the lane's state.
+ */
+export async function cancelRequests(options: CancelRequestsOptions): Promise<{ readonly canceled: number; readonly begun: number }> {
+  const { log, pipeline, key, group = 'headgate', lanes = 1, names = topicNames(), clock = systemClock(), signal } = options;
+  pipelineChecks('cancelRequests', 'HEADGATE_INVALID_OPTION').whole({ lanes }, 1);
+  const topic = requestsTopic(pipeline, names);
+  const opened: Lane[] = [];
+  let canceled = 0;
+  let begun = 0;
+  try {
+    // Take all lanes before withdrawing the first request. If a run holds a lane, all requests stay.
+    for (let number = 0; number < lanesOf(pipeline, lanes); number += 1) {
+      signal?.throwIfAborted();
+      const { lane } = await openJournalledLane({ log, group, lanes, names, clock, pipeline, number, onlyIfFree: true, signal });
+      opened.push(lane);
+    }
+    for (const lane of opened) {
+      const inWork = begunOffsets(lane.stateUnder);
+      const finished: number[] = [];
+      const { partition, next: from } = lane;
+      const requests = requestsInOrder({ log, topic, partition, from, resumed: [], signal });
+      for await (const request of requests) {
+        if (request.key !== key || lane.isFinished(request.offset)) continue;
+        if (inWork.has(request.offset)) begun += 1;
+        else finished.push(request.offset);
+      }
+      // An aborted reading ends early, as if there were no more requests.
+      signal?.throwIfAborted();
+      if (finished.length > 0) await lane.commit({ records: [], finished });
+      canceled += finished.length;
+    }
+  } finally {
+    for (const lane of opened) await lane.close();
+  }
+  return { canceled, begun };
+}
+
+/** Returns the offsets of the requests that have progress in the lane's state. */
+function begunOffsets(under: (prefix: string) => readonly { readonly key: string }[]): ReadonlySet<number> {
+  const kept = [STATE_KEYS.walk, STATE_KEYS.answered, STATE_KEYS.keys, STATE_KEYS.text].flatMap((prefix) => under(prefix));
+  return new Set(kept.map(({ key }) => Number(key.split('/', 1)[0])));
+}

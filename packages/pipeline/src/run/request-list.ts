@@ -1,0 +1,195 @@
+import type { Clock } from '@headgate/throttle';
+import { pause, untilAborted } from '@headgate/throttle/internal';
+import { LaneHeldError, LaneLostError, type LaneWriter, type TopicLog } from '@headgate/topics';
+import type { KeyedRequest } from '../definition/pipeline-requests.ts';
+import type { ListedRequest, Pipeline } from '../definition/pipeline.ts';
+import { GROUP_STATE, listLane, requestsTopic } from '../topics/names.ts';
+import { topicPartitions } from '../lane/topic-partitions.ts';
+import type { TopicNames } from '../topics/topic.ts';
+
+export interface RequestListOptions {
+  readonly log: TopicLog;
+  readonly group: string;
+  readonly pipelines: readonly Pipeline[];
+  readonly names: TopicNames;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Number of requests in the first transaction. Each later transaction has twice as many, up to `MAX_CHUNK`. */
+const FIRST_CHUNK = 1_000;
+const MAX_CHUNK = 8_000;
+/**
+ * Time after which the marker of a request that its list doesn't contain any more is deleted, in ms. Otherwise, the state would grow with
+ * every entry that a list ever had.
+ */
+const FORGET_AFTER_MS = 30 * 86_400_000;
+
+/**
+ * Nothing is due while the wall clock is from `from` to before `until`, epoch ms. If the clock is before `from`, it was set back, so a
+ * marker is from the future.
+ */
+export interface NothingDue {
+  readonly from: number;
+  readonly until: number;
+}
+
+/**
+ * Enqueues the pipelines' lists: each entry once, or again after `every`. Returns the time in which nothing is due after that; if the
+ * signal aborts, that time is unlimited. Several processes can enqueue the same list: they take the same lane in turn, and each writes only
+ * the entries that are still due.
+ */
+export async function enqueueLists(options: RequestListOptions): Promise<NothingDue> {
+  const { log, group, names, clock, signal } = options;
+  const topic = names(GROUP_STATE);
+  while (!signal.aborted) {
+    const now = clock.epochMs();
+    // Reading costs less than taking a lane, and usually nothing is due.
+    const first = dueRequests(options, await log.readState(topic, 0), now).next();
+    if (first.done === true && first.value.markers.size === 0) return first.value.nothingDue;
+    try {
+      const requests = options.pipelines.map((pipeline) => requestsTopic(pipeline, names));
+      const writes = await topicPartitions(log, requests);
+      await using lane = await log.openLane({ name: listLane(group), state: { topic, partition: 0 }, writes }, signal);
+      const due = dueRequests(options, lane.state, now);
+      for (let size = FIRST_CHUNK; !signal.aborted; size = Math.min(2 * size, MAX_CHUNK)) {
+        const { chunk, end } = nextChunk(due, size);
+        await enqueueChunk(lane, chunk, now);
+        if (end === undefined) continue;
+        await writeMarkers(lane, [...end.markers]);
+        return end.nothingDue;
+      }
+    } catch (error) {
+      if (!(error instanceof LaneLostError || error instanceof LaneHeldError)) {
+        if (signal.aborted) break;
+        throw error;
+      }
+      // Another process holds the lane. Wait, and then write the entries that are still due.
+      await untilAborted(signal, pause({ clock, ms: 100 + 400 * Math.random(), signal }));
+    }
+  }
+  return { from: -Infinity, until: Infinity };
+}
+
+/** Requests by their markers. If a list contains a request twice, its first spelling is kept. */
+type Chunk = ReadonlyMap<string, MarkedRequest>;
+
+/** Returns the next due requests, up to `size`. `end` is set if no more follow. */
+function nextChunk(due: Generator<MarkedRequest, ListsEnd>, size: number): { readonly chunk: Chunk; readonly end: ListsEnd | undefined } {
+  const chunk = new Map<string, MarkedRequest>();
+  while (chunk.size < size) {
+    const next = due.next();
+    if (next.done === true) return { chunk, end: next.value };
+    if (!chunk.has(next.value.marker)) chunk.set(next.value.marker, next.value);
+  }
+  return { chunk, end: undefined };
+}
+
+async function enqueueChunk(lane: LaneWriter, chunk: Chunk, now: number): Promise<void> {
+  if (chunk.size === 0) return;
+  await lane.transaction((tx) => {
+    tx.append(Array.from(chunk.values(), ({ topic, request: { key, value } }) => ({ topic, key, value })));
+    for (const marker of chunk.keys()) tx.checkpoint(marker, String(now));
+  });
+}
+
+async function writeMarkers(lane: LaneWriter, markers: readonly (readonly [marker: string, value: string | null])[]): Promise<void> {
+  for (let i = 0; i < markers.length; i += MAX_CHUNK) {
+    await lane.transaction((tx) => {
+      for (const [marker, value] of markers.slice(i, i + MAX_CHUNK)) tx.checkpoint(marker, value);
+    });
+  }
+}
+
+/** Returns the listed requests that a run would enqueue now. `state`: the group's state. */
+export function listedAndDue(
+  options: ListOptions & { readonly clock: Clock; readonly state: ReadonlyMap<string, string> },
+): readonly KeyedRequest[] {
+  const due = new Map<string, KeyedRequest>();
+  for (const { marker, request } of dueRequests(options, options.state, options.clock.epochMs()))
+    if (!due.has(marker)) due.set(marker, request);
+  return [...due.values()];
+}
+
+/** Result of a look at the lists, once all due requests are enqueued. */
+interface ListsEnd {
+  readonly nothingDue: NothingDue;
+  /** New values of the markers whose requests have left their list, or are in it again. Null: the marker is deleted. */
+  readonly markers: ReadonlyMap<string, string | null>;
+}
+
+/** Yields the listed requests that are due. Checks each against `state` at its turn, so that markers written in between count. */
+function* dueRequests(
+  options: ListOptions,
+  state: ReadonlyMap<string, string>,
+  now: number,
+): Generator<MarkedRequest, ListsEnd, undefined> {
+  let [from, until] = [-Infinity, Infinity];
+  // The lists of other pipelines, which another run has, keep their markers.
+  const prefixes = options.pipelines.map((pipeline) => markersOf(options, pipeline));
+  const listed = new Set<string>();
+  const markers = new Map<string, string | null>();
+  for (const one of listedRequests(options)) {
+    const { enqueuedAt, unlistedAt } = readMarker(state.get(one.marker));
+    listed.add(one.marker);
+    let times = notDue(enqueuedAt, one.everyMs);
+    if (!(now >= times.from && now < times.until)) {
+      yield one;
+      times = notDue(now, one.everyMs);
+    } else if (unlistedAt !== undefined) markers.set(one.marker, String(enqueuedAt));
+    from = Math.max(from, times.from);
+    until = Math.min(until, times.until);
+  }
+  for (const [marker, value] of state) {
+    if (listed.has(marker) || !prefixes.some((prefix) => marker.startsWith(prefix))) continue;
+    const { enqueuedAt, unlistedAt } = readMarker(value);
+    if (unlistedAt === undefined) markers.set(marker, `${enqueuedAt} ${now}`);
+    else if (now - unlistedAt > FORGET_AFTER_MS) markers.set(marker, null);
+  }
+  return { nothingDue: { from, until }, markers };
+}
+
+/**
+ * Reads the value of a marker: when its request was enqueued and, if a later look at its list didn't find it, when that was. Both are epoch
+ * ms. `enqueuedAt` is NaN without a marker.
+ */
+function readMarker(value = ''): { readonly enqueuedAt: number; readonly unlistedAt: number | undefined } {
+  const [enqueuedAt = '', unlistedAt] = value.split(' ');
+  return { enqueuedAt: Number.parseFloat(enqueuedAt), unlistedAt: unlistedAt === undefined ? undefined : Number(unlistedAt) };
+}
+
+/**
+ * Returns the time in which a request isn't due. `enqueuedAt`: epoch ms, or NaN without a marker. A marker that is more than a period in
+ * the future comes from a wrong clock. Its request is due.
+ */
+function notDue(enqueuedAt: number, everyMs: number): NothingDue {
+  return { from: enqueuedAt - everyMs, until: enqueuedAt + everyMs };
+}
+
+type ListOptions = Pick<RequestListOptions, 'group' | 'pipelines' | 'names'>;
+
+interface MarkedRequest {
+  readonly request: ListedRequest;
+  readonly topic: string;
+  /** The key in the group's state that marks the request as enqueued. */
+  readonly marker: string;
+  /** Period after which the request is enqueued again, ms. Infinity: never again. */
+  readonly everyMs: number;
+}
+
+/** Returns the start of the markers of a pipeline's list. */
+function markersOf({ group, names }: ListOptions, pipeline: Pipeline): string {
+  return `${group}/listed/${requestsTopic(pipeline, names)}/`;
+}
+
+/** Yields the requests of all lists one by one, because a list can be long. */
+function* listedRequests(options: ListOptions): Generator<MarkedRequest, void, undefined> {
+  for (const pipeline of options.pipelines) {
+    const topic = requestsTopic(pipeline, options.names);
+    for (const request of pipeline.listed()) {
+      // The marker includes the request's identity, because requests can share a key, such as a customer's orders and its invoices.
+      const marker = `${markersOf(options, pipeline)}${request.identity}/${request.key}`;
+      yield { topic, request, marker, everyMs: request.everyMs ?? Infinity };
+    }
+  }
+}

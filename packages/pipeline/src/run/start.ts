@@ -1,0 +1,363 @@
+import { requestAllowance } from '@headgate/sources';
+import { type Clock, systemClock } from '@headgate/throttle';
+import { onAbort, orAborted, untilAborted } from '@headgate/throttle/internal';
+import type { TopicLog } from '@headgate/topics';
+import type { Observable } from 'rxjs';
+import type { Pipeline } from '../definition/pipeline.ts';
+import { digest } from '../topics/digest.ts';
+import type { LaneGauge, RunEvent, RunGauges } from '../events/events.ts';
+import { laneSupervisor } from './lane-supervisor.ts';
+import { type LaneRun, openPipelineLane } from './pipeline-lane.ts';
+import { journalReader } from '../lane/lane-journal.ts';
+import { type TopicNaming, lanesOf, requestsTopic, topicNames } from '../topics/names.ts';
+import { PipelineError, pipelineChecks } from '../settings/pipeline-error.ts';
+import { listSchedule } from './list-schedule.ts';
+import { enqueueLists } from './request-list.ts';
+import { eventStream } from '../events/event-stream.ts';
+import { runModel } from '../progress/run-model.ts';
+import type { RunSnapshot } from '../progress/run-snapshot.ts';
+import { serviceWatch } from './service-watch.ts';
+import { openSerializers } from '../topics/topic.ts';
+import { topicSpecs } from '../topics/topics.ts';
+import { openTracing } from '../events/tracing.ts';
+import { type StopDeadline, stopDeadline } from './stop-deadline.ts';
+import { requestId } from '../jobs/pending-dead-letter.ts';
+
+/** Options of {@link start}. */
+export interface StartOptions {
+  /** The log to run on. `start` doesn't close it; close it after `done`. */
+  readonly log: TopicLog;
+  /** Pipelines with distinct names. */
+  readonly pipelines: readonly Pipeline[];
+  /** Processes with the same group share the work. Default `headgate`. */
+  readonly group?: string;
+  /**
+   * Number of lanes of a pipeline: the partitions of its requests topic, among which its credentials are divided. A pipeline whose
+   * definition has no `credentials` has one lane. Default 1.
+   */
+  readonly lanes?: number;
+  /** Wait for new jobs when all are finished. Default: false, the run ends. */
+  readonly follow?: boolean;
+  /**
+   * Stops the run after this many HTTP requests, including retries and redirects. Their responses are still written. A source counts its
+   * requests if its options include the `io` of `open`. Default: no maximum.
+   */
+  readonly maxRequests?: number;
+  /** Process only jobs with these keys; the others stay in the requests topics. Default: all jobs. */
+  readonly keys?: readonly string[];
+  /** Ends the run like `stop`. Before the run has its lanes, `start` rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** Time limits of a stop. Default: 8 s until responses are written, and 9.5 s until everything is closed. */
+  readonly deadline?: StopDeadline;
+  /** Prefix of the topics on the log, and other names for some of them. Default: their own names. */
+  readonly topics?: TopicNaming;
+  /** Checks each record against the schemas of its topic. If a record doesn't fit, its request becomes a dead letter. Default: false. */
+  readonly validate?: boolean;
+  /** The run's clock. Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** Environment variables of the run. Default: `process.env`. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /**
+   * Called with every event, including those before `start` resolves. If it throws, the run continues, and the first error becomes a
+   * notice. Default: an outage becomes a process warning, unless something has subscribed to `Running.events`.
+   */
+  readonly onEvent?: (event: RunEvent) => void;
+}
+
+/** A started run. Disposing it stops the run and waits for its end. */
+export interface Running extends AsyncDisposable {
+  /**
+   * The run's events. The first subscriber also gets the events before its subscription, at most the first 10,000. Completes when the run
+   * has ended.
+   */
+  readonly events: Observable<RunEvent>;
+  /** Returns the current state of the run. After the run's end, use `RunResult.snapshot`, because the lanes are released by then. */
+  snapshot(): RunSnapshot;
+  /**
+   * Adds requests to a pipeline's requests topic, all or none. Resolves to the requests' IDs, in order. If the caller has an active
+   * OpenTelemetry span, each request gets its `traceparent` header. Rejects with a `PipelineError` for an invalid request, whose index is
+   * in the message, or if the argument isn't a list.
+   */
+  enqueue<Request>(pipeline: Pipeline<Request>, requests: Iterable<NoInfer<Request>>): Promise<readonly string[]>;
+  /** Adds requests to the pipeline with this name, in the same way. */
+  enqueue(pipeline: string, requests: Iterable<unknown>): Promise<readonly string[]>;
+  /**
+   * Ends the run: sends no further request, writes the responses in flight and releases every lane, within the time limits of `deadline`.
+   */
+  stop(): Promise<RunResult>;
+  /** Resolves when the run has ended. A failed lane doesn't reject it: see `RunResult.failures`. */
+  readonly done: Promise<RunResult>;
+}
+
+/** The result of a run. */
+export interface RunResult {
+  /** `failed`: a lane or the group couldn't continue, or the log lost requests. Dead letters don't fail a run; `snapshot` counts them. */
+  readonly outcome: 'done' | 'stopped' | 'failed';
+  /** The errors of lanes and of the group. Empty unless the run has failed. */
+  readonly failures: readonly unknown[];
+  /** The state of the run at its end. */
+  readonly snapshot: RunSnapshot;
+}
+
+/**
+ * Runs pipelines on a log: creates missing topics, joins the group, takes the lanes that the group assigns, and enqueues the lists. If that
+ * fails, releases everything and rejects, for example with a `PipelineError`, an error of the log, or the reason of `signal`. Two runs can
+ * share a process.
+ */
+export async function start(options: StartOptions): Promise<Running> {
+  const {
+    log,
+    pipelines,
+    group = 'headgate',
+    lanes = 1,
+    follow = false,
+    maxRequests,
+    validate = false,
+    clock = systemClock(),
+    env = process.env,
+  } = options;
+  const names = topicNames(options.topics);
+  check(pipelines, lanes, maxRequests);
+  const keys = options.keys && new Set(options.keys);
+  const model = runModel({ clock, pipelines });
+  const stream = eventStream();
+  let isObserverBroken = false;
+  /** The lanes that this run has opened and that it hasn't left, for the last snapshot: released lanes have no gauges. */
+  const worked = new Map<string, LaneGauge>();
+  const emit = (event: RunEvent): void => {
+    if (event.type === 'lane-opened' || event.type === 'lane-left') {
+      const { pipeline, lane } = event;
+      const name = `${pipeline}/${lane}`;
+      if (event.type === 'lane-left') worked.delete(name);
+      else worked.set(name, { pipeline, lane, inWork: 0, behind: 0, isCounted: true, keys: 0 });
+    }
+    model.apply(event);
+    stream.emit(event);
+    try {
+      options.onEvent?.(event);
+    } catch (error) {
+      if (!isObserverBroken) {
+        isObserverBroken = true;
+        emit({
+          type: 'notice',
+          level: 'warn',
+          message: `onEvent threw ${String(error)}. Headgate still calls it for later events. Fix it.`,
+        });
+      }
+    }
+    if (event.type === 'attempt') watchService(event);
+    if (event.type === 'service-unavailable' && options.onEvent === undefined && !stream.isObserved) warnOf(event);
+  };
+  const allowance =
+    maxRequests === undefined
+      ? undefined
+      : requestAllowance({
+          max: maxRequests,
+          onUsedUp() {
+            emit({ type: 'notice', level: 'info', message: `the run stops: it sent its maximum of ${maxRequests} HTTP requests` });
+            stopping.abort();
+          },
+        });
+  const watchService = serviceWatch({ ...model, emit });
+  const stopping = new AbortController();
+  const signal = options.signal === undefined ? stopping.signal : AbortSignal.any([options.signal, stopping.signal]);
+
+  signal.throwIfAborted();
+  const tracing = await openTracing(clock);
+  const serializers = await orAborted(signal, openSerializers({ pipelines, names, signal }));
+  const { warnings } = await orAborted(signal, log.createTopics(topicSpecs(pipelines, { lanes, names })));
+  for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
+  const ownDeadline = stopDeadline({ clock, signal });
+  const deadline = options.deadline ?? ownDeadline;
+  const byTopic = new Map(pipelines.map((pipeline) => [requestsTopic(pipeline, names), pipeline]));
+  const run: LaneRun = {
+    log,
+    group,
+    lanes,
+    names,
+    follow,
+    validate,
+    serializers,
+    clock,
+    env,
+    emit,
+    onCommit: (pipeline, ms) => model.committed(pipeline, ms),
+    tracing,
+    journals: journalReader({ log, group, clock }),
+    allowance,
+    keys,
+    deadline,
+  };
+  const supervisor = laneSupervisor({
+    open: (lane, leave) => {
+      const pipeline = pipelines.find(({ name }) => name === lane.pipeline);
+      if (pipeline === undefined) throw new TypeError(`This run has no pipeline ${lane.pipeline}.`);
+      return openPipelineLane(run, pipeline, lane.lane, leave);
+    },
+    laneOf: ({ topic, partition }) => ({ pipeline: byTopic.get(topic)?.name ?? topic, lane: partition }),
+    lanes: pipelines.reduce((sum, pipeline) => sum + lanesOf(pipeline, lanes), 0),
+    follow,
+    signal,
+    closed: deadline.closed,
+    clock,
+    emit,
+  });
+  const list = { log, group, pipelines, names, clock, signal };
+  const joining = log.joinGroup({
+    group,
+    topics: [...byTopic.keys()],
+    agreement: fingerprint(pipelines, lanes),
+    onAssigned: (partitions) => supervisor.assign(partitions),
+    onUncertain: () => supervisor.doubt(),
+    onFailed: (error) => supervisor.fail(error),
+  });
+  let enqueuing: ReturnType<typeof enqueueLists> | undefined;
+  const leave = async (): Promise<void> => {
+    const leaving = async (): Promise<void> => {
+      await Promise.allSettled([supervisor.close(), enqueuing]);
+      await (await joining).leave();
+    };
+    await untilAborted(deadline.closed, leaving());
+  };
+  let endSchedule = (): void => undefined;
+  let isMember = false;
+  try {
+    await orAborted(signal, joining);
+    isMember = true;
+    await orAborted(signal, supervisor.opened());
+    // Only a process that the group has accepted may enqueue the lists.
+    enqueuing = enqueueLists(list);
+    const nothingDue = await orAborted(signal, enqueuing);
+    if (follow) {
+      endSchedule = listSchedule({
+        nothingDue,
+        enqueueDue: () => enqueueLists(list),
+        clock,
+        onFailure: (error, retryInMs) => {
+          const message = `enqueuing the lists again failed; next attempt in ${Math.round(retryInMs / 1_000)} s: ${(error as Error).message}`;
+          emit({ type: 'notice', level: 'warn', message });
+        },
+      });
+    }
+  } catch (error) {
+    // If the group hasn't answered yet, `leave` continues in the background, so that a stop doesn't wait for it.
+    const left = leave();
+    if (isMember || !signal.aborted) await left;
+    ownDeadline[Symbol.dispose]();
+    throw error;
+  }
+
+  let last: RunGauges = { budgets: [], credits: [], work: [], lanes: [], outages: [] };
+  const snapshot = (): RunSnapshot => model.snapshot((last = supervisor.gauges()), () => supervisor.left());
+  const note = (): void => {
+    last = supervisor.gauges();
+    model.forecast(supervisor.left());
+  };
+  const forget = onAbort(signal, note);
+  const work = async (): Promise<RunResult> => {
+    let failures: readonly unknown[];
+    try {
+      failures = await supervisor.run();
+    } finally {
+      forget();
+      endSchedule();
+      await leave();
+      ownDeadline[Symbol.dispose]();
+    }
+    stream.complete();
+    const left = supervisor.left();
+    if (!signal.aborted && (failures.length === 0 || left.length > 0)) model.forecast(left);
+    const outcome = failures.length > 0 ? 'failed' : signal.aborted ? 'stopped' : 'done';
+    return {
+      outcome,
+      failures,
+      snapshot: model.snapshot({ ...last, work: [], outages: [], lanes: ended([...worked.values()], last.lanes) }),
+    };
+  };
+  const done = work();
+  const stop = async (): Promise<RunResult> => {
+    stopping.abort();
+    return await done;
+  };
+  return {
+    events: stream.events,
+    snapshot,
+    async enqueue(given: string | Pipeline, requests: Iterable<unknown>) {
+      const name = typeof given === 'string' ? given : given.name;
+      const pipeline = pipelines.find((candidate) => candidate.name === name);
+      if (pipeline === undefined) {
+        const known = pipelines.map((candidate) => candidate.name).join(', ');
+        throw new PipelineError({
+          code: 'HEADGATE_INVALID_OPTION',
+          message: `enqueue: there is no pipeline ${name}. There are ${known}.`,
+        });
+      }
+      const topic = requestsTopic(pipeline, names);
+      const headers = tracing?.callerHeaders();
+      const records = listOf(name, requests).map((request, i) => ({
+        topic,
+        ...keyedAt(pipeline, request, i),
+        ...(headers && { headers }),
+      }));
+      const positions = await log.append(records);
+      return positions.map(({ partition, offset }) => requestId({ topic, partition }, offset));
+    },
+    stop,
+    done,
+    async [Symbol.asyncDispose]() {
+      await stop();
+    },
+  };
+}
+
+/** Returns the lanes in their last known state, without work in progress. */
+function ended(lanes: readonly LaneGauge[], seen: readonly LaneGauge[]): readonly LaneGauge[] {
+  const isSame = (a: LaneGauge, b: LaneGauge): boolean => a.pipeline === b.pipeline && a.lane === b.lane;
+  return lanes.map((lane) => ({ ...lane, ...seen.find((last) => isSame(last, lane)), inWork: 0, keys: 0 }));
+}
+
+function listOf(pipeline: string, requests: unknown): readonly unknown[] {
+  if (typeof requests === 'object' && requests !== null && Symbol.iterator in requests) return [...(requests as Iterable<unknown>)];
+  const message = `enqueue: the requests of ${pipeline} must be a list, such as [request].`;
+  throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message, pipeline });
+}
+
+function keyedAt(pipeline: Pipeline, request: unknown, index: number) {
+  try {
+    return pipeline.requests.keyed(request);
+  } catch (cause) {
+    const message = `enqueue: request ${index} of ${pipeline.name}: ${(cause as Error).message} Nothing was added.`;
+    throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: pipeline.name, cause });
+  }
+}
+
+/** Tells the user of a run without an observer why nothing happens. */
+function warnOf({ pipeline, reason }: Extract<RunEvent, { type: 'service-unavailable' }>): void {
+  process.emitWarning(
+    `${pipeline}: every attempt fails (${reason}). The run retries. Pass onEvent to start, or subscribe to its events, to follow it.`,
+  );
+}
+
+function check(pipelines: readonly Pipeline[], lanes: number, maxRequests = 1): void {
+  const refuse = (message: string, pipeline?: string): never => {
+    throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message: `start: ${message}`, pipeline });
+  };
+  if (pipelines.length === 0) refuse('there is no pipeline to run. Pass at least one.');
+  pipelineChecks('start', 'HEADGATE_INVALID_OPTION').whole({ lanes, maxRequests }, 1);
+  const seen = new Set<string>();
+  for (const { name, credentials } of pipelines) {
+    if (seen.has(name)) refuse(`two pipelines are named ${name}. Rename one.`, name);
+    seen.add(name);
+    if (credentials !== undefined && credentials.length < lanes) {
+      refuse(
+        `${name} has ${credentials.length} credentials, but each of ${lanes} lanes needs one. Add credentials, or use fewer lanes.`,
+        name,
+      );
+    }
+  }
+}
+
+/** A digest of everything that the processes of a group must agree on: the number of lanes, and the `agreed` of each pipeline. */
+function fingerprint(pipelines: readonly Pipeline[], lanes: number): string {
+  return digest(JSON.stringify({ lanes, pipelines: pipelines.map(({ name, agreed }) => [name, agreed]) }), 16);
+}

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { PipelineError } from '../settings/pipeline-error.ts';
+import { callUser, callUserList } from './user-function.ts';
+
+const of = { pipeline: 'shelves', name: 'records', key: 'bad' };
+const revoked = Proxy.revocable({}, {});
+revoked.revoke();
+const throws = (): never => {
+  throw new Error('a trap');
+};
+const all = new Proxy({}, { get: throws, has: throws, getPrototypeOf: throws, ownKeys: throws });
+
+function caught(call: () => unknown): PipelineError {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof PipelineError) return error;
+  }
+  throw new Error('expected a PipelineError');
+}
+
+describe('an error that throws when it is read counts as an error of the function that threw it:', () => {
+  it.each<[string, unknown]>([
+    ['a revoked proxy', revoked.proxy],
+    ['a proxy whose every trap throws', all],
+    ['a message that is a getter', Object.defineProperty(new Error('no'), 'message', { get: throws })],
+    ['a stack that is a getter', Object.defineProperty(new Error('no'), 'stack', { get: throws })],
+    ['a code that is a getter', Object.defineProperty(new Error('no'), 'code', { get: throws })],
+    ['a name that is no text', Object.assign(new Error('no'), { name: Symbol('none') })],
+    ['an object that nothing can show', { [Symbol.for('nodejs.util.inspect.custom')]: throws }],
+  ])('%s', (_, error) => {
+    const { code, message } = caught(() =>
+      callUser(of, () => {
+        throw error;
+      }),
+    );
+    expect({ code, message }).toEqual({
+      code: 'HEADGATE_USER_FUNCTION',
+      message: expect.stringMatching(/^bad: records of pipeline shelves threw .*\. Fix it, then/),
+    });
+  });
+});
+
+it.each([
+  ['a revoked proxy', revoked.proxy],
+  ['a proxy whose every trap throws', all],
+])('%s as a result is an error of the function that returned it', (_, result) => {
+  expect(caught(() => callUser(of, () => result)).message).toMatch(/^bad: records of pipeline shelves threw /);
+  expect(caught(() => callUserList(of, () => result as never)).message).toMatch(/^bad: records of pipeline shelves threw /);
+});
+
+it('truncates a message that quotes a whole page', () => {
+  for (const error of [new Error('x'.repeat(1_000_000)), 'x'.repeat(1_000_000)]) {
+    const { message } = caught(() =>
+      callUser(of, () => {
+        throw error;
+      }),
+    );
+    expect(message.length).toBeLessThan(3_000);
+  }
+});
