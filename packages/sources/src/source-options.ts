@@ -147,16 +147,16 @@ export interface AttemptEvent {
   readonly durationMs: number;
   /** The query's walk, if the query named one. */
   readonly walk?: object;
-  /** Set if responses show another limit than the configured one: once for each budget and kind of difference. */
+  /** Set if responses state another limit than the configured one: once for each budget. */
   readonly limitMismatch?: LimitMismatch;
 }
 
-/** A difference between a configured limit and the limit that the service's responses show. */
+/** A difference between a configured limit and the limit that the service's responses state. */
 export interface LimitMismatch {
   /** Name of the budget. */
   readonly budget: string;
   /** The configured limit; `windowMs` in ms. */
   readonly configured: { readonly requests: number; readonly windowMs: number };
-  /** The service's limit, as far as responses show it: its number of requests, and the minimum or maximum length of its window. */
-  readonly stated: { readonly requests?: number; readonly atLeastMs?: number; readonly atMostMs?: number };
+  /** The service's number of requests in a window. */
+  readonly stated: { readonly requests: number };
 }

@@ -9,21 +9,16 @@ export function limitNotice(
   { name, options }: { readonly name: string; readonly options: readonly string[] },
   { budget, configured, stated }: LimitMismatch,
 ): Extract<RunEvent, { type: 'notice' }> {
-  const { requests, atLeastMs, atMostMs } = stated;
+  const { requests } = stated;
   const usual = budget === 'rate' ? 'limit' : 'budgets';
   const path = usual === 'limit' ? `${name}.limit` : `${name}.budgets.${budget}`;
   const option = options.includes(usual) ? path : `the budget ${budget} of ${name}`;
-  const said = [
-    requests === undefined ? undefined : `${requests.toLocaleString('en-US')} requests in a window`,
-    atLeastMs === undefined ? undefined : `that its window lasts ${length(atLeastMs)} or longer`,
-    atMostMs === undefined ? undefined : `that its window lasts ${length(atMostMs)} or less`,
-  ].filter((part) => part !== undefined);
-  const isOver = (requests ?? Infinity) < configured.requests || atLeastMs !== undefined;
+  const isOver = requests < configured.requests;
   const cure = isOver
     ? `the service refuses requests beyond its own limit. Set ${option} to the service's.`
     : `so part of the budget stays unused. Set ${option} to the service's, unless you leave the rest to other programs on purpose.`;
   const message =
-    `${name}: the service reports ${said.join(' and ')}, but ${option} is ${configured.requests.toLocaleString('en-US')} in ` +
+    `${name}: the service reports ${requests.toLocaleString('en-US')} requests in a window, but ${option} is ${configured.requests.toLocaleString('en-US')} in ` +
     `${length(configured.windowMs)}: ${cure}`;
   return { type: 'notice', level: isOver ? 'warn' : 'info', message };
 }

@@ -115,14 +115,8 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
   const names = Object.keys(options.budgets);
   const answered = (evidence: readonly (BudgetEvidence | undefined)[]): void => {
     permit.answered(evidence);
-    given.limitCheck.check({
-      evidence,
-      names,
-      budgets: credential.budgets,
-      named: credential.named,
-      now: clock.monotonicMs(),
-      isNamed: definition.evidence !== undefined,
-    });
+    const stated = credential.budgets.map((budget, i) => ({ name: names[i] ?? '', budget, evidence: evidence[i] }));
+    given.limitCheck.check(stated, definition.evidence !== undefined);
   };
   let answer: HttpResponse;
   try {

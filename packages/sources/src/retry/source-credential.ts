@@ -12,8 +12,6 @@ export interface SourceCredential {
   readonly signer: Signer;
   /** All budgets of the credential, in the source's order. */
   readonly budgets: readonly RateBudget[];
-  /** The budgets' definitions by name, in the same order. */
-  readonly named: Budgets;
   /** The budgets that only this credential uses. */
   readonly own: readonly NamedBudget[];
   readonly journal?: JournalEntry | undefined;
@@ -172,7 +170,6 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
     name,
     signer,
     budgets,
-    named,
     own,
     journal: entry,
     get recentlyRefused() {
