@@ -3,8 +3,8 @@ const MOST_READINGS = 500;
 const SHORTEST_READING = 6;
 
 /**
- * Returns the readings of a text, including the text itself: without invisible characters, reversed, and with encoded parts decoded, in any
- * order and as often as possible. Undefined if there are too many.
+ * Returns the readings of a text, including the text itself: without white space and invisible characters, and with encoded parts decoded, in
+ * any order and as often as possible. Undefined if there are too many.
  */
 export function readings(text: string): ReadonlySet<string> | undefined {
   const found = new Set([text]);
@@ -20,13 +20,10 @@ export function readings(text: string): ReadonlySet<string> | undefined {
 
 /** Each reader undoes one encoding. A reader for two encodings at once would damage text that needs another order. */
 const READERS: readonly ((text: string) => readonly string[])[] = [
-  // Replaces full-width letters by plain ones, and removes control characters and combining marks.
-  (text) => [text.normalize('NFKC').replace(/(?!\s)[\p{C}\p{M}]/gu, '')],
+  // Removes control characters and combining marks.
+  (text) => [text.replace(/(?!\s)[\p{C}\p{M}]/gu, '')],
   (text) => [text.replace(/\s+/gu, '')],
-  (text) => [text.split('').toReversed().join('')],
-  // The next two readers undo percent-encoding and quoted-printable (RFC 2045).
   (text) => [text.replace(/(?:%[\da-f]{2})+/gi, octets)],
-  (text) => [text.replace(/(?:=[\da-f]{2})+/gi, octets)],
   (text) => [text.replace(JSON_ESCAPE, (_, braced, four, two, char) => character(braced ?? four ?? two, 16) ?? plainEscape(String(char)))],
   (text) => [
     text.replace(ENTITY, (_, hex, decimal, name) => character(hex, 16) ?? character(decimal, 10) ?? NAMED.get(String(name)) ?? ''),
@@ -35,10 +32,6 @@ const READERS: readonly ((text: string) => readonly string[])[] = [
     const runs = text.match(/[\w+/-]{8,}/g) ?? [];
     // Tries four starts, because the base64 text may be attached to the previous word.
     return runs.flatMap((run) => [0, 1, 2, 3].flatMap((start) => textsIn(Buffer.from(run.slice(start), 'base64'))));
-  },
-  (text) => {
-    const runs = text.replace(/\b0x|[\s:,;-]+/gi, '').match(/[\da-f]{12,}/gi) ?? [];
-    return runs.flatMap((run) => [0, 1].flatMap((start) => textsIn(Buffer.from(run.slice(start), 'hex'))));
   },
 ];
 
@@ -62,7 +55,7 @@ const NAMED: ReadonlyMap<string, string> = new Map([
 ]);
 
 function octets(run: string): string {
-  return Buffer.from(run.replace(/[%=]/g, ''), 'hex').toString('utf8');
+  return Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8');
 }
 
 function character(digits: string | undefined, base: number): string | undefined {

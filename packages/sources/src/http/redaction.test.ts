@@ -59,9 +59,9 @@ const without =
   (mark: string): Spelling['read'] =>
   (text) =>
     text.replaceAll(mark, '');
-const anywhere = (text: string, run: RegExp, encoding: 'base64' | 'hex', starts: number): string =>
-  (text.match(run) ?? [])
-    .flatMap((found) => Array.from({ length: starts }, (_, start) => Buffer.from(found.slice(start), encoding).toString('utf8')))
+const inBase64 = (text: string): string =>
+  (text.match(/[\w+/-]+/g) ?? [])
+    .flatMap((found) => [0, 1, 2, 3].map((start) => Buffer.from(found.slice(start), 'base64').toString('utf8')))
     .join('\n');
 
 const SPELLINGS: readonly Spelling[] = [
@@ -79,17 +79,11 @@ const SPELLINGS: readonly Spelling[] = [
         .join(''),
     read: (text) => text.replace(/(?:%[\da-f]{2})+/gi, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString()),
   },
-  { name: 'base64', spell: (text) => Buffer.from(text).toString('base64'), read: (text) => anywhere(text, /[\w+/-]+/g, 'base64', 4) },
+  { name: 'base64', spell: (text) => Buffer.from(text).toString('base64'), read: (text) => inBase64(text) },
   {
     name: 'base64 of a longer text',
     spell: (text) => Buffer.from(`Bearer ${text}; or so`).toString('base64url'),
-    read: (text) => anywhere(text, /[\w+/-]+/g, 'base64', 4),
-  },
-  { name: 'hex', spell: (text) => Buffer.from(text).toString('hex'), read: (text) => anywhere(text, /[\da-f]+/gi, 'hex', 2) },
-  {
-    name: 'hex with colons',
-    spell: (text) => bytes(text).join(':').toUpperCase(),
-    read: (text) => anywhere(text.replaceAll(':', ''), /[\da-f]+/gi, 'hex', 2),
+    read: (text) => inBase64(text),
   },
   {
     name: 'entities',
@@ -128,12 +122,6 @@ const SPELLINGS: readonly Spelling[] = [
   { name: 'blanks', spell: between(' '), read: without(' ') },
   { name: 'line breaks', spell: between('\r\n'), read: without('\r\n') },
   { name: 'a space without width', spell: between('\u200b'), read: without('\u200b') },
-  {
-    name: 'full-width letters',
-    spell: (text) => text.replace(/[!-~]/g, (char) => String.fromCodePoint(char.charCodeAt(0) + 0xfee0)),
-    read: (text) => text.normalize('NFKC'),
-  },
-  { name: 'backwards', spell: (text) => Array.from(text).toReversed().join(''), read: (text) => Array.from(text).toReversed().join('') },
   { name: 'upper case', spell: (text) => text.toUpperCase(), read: (text) => text },
   { name: 'the first half', spell: (text) => text.slice(0, Math.ceil(text.length / 2)), read: (text) => text },
   { name: 'the last half', spell: (text) => text.slice(text.length >> 1), read: (text) => text },

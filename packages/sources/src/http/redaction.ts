@@ -15,7 +15,7 @@ export type Redact = (text: string) => string;
 
 /**
  * Creates a function that removes the signer's values from texts, because errors quote the service's responses, and some of them repeat the
- * token. No result repeats 8 consecutive characters of a secret in a known spelling (encoded, escaped, split, backward). Plain pieces
+ * token. No result repeats 8 consecutive characters of a secret in a known spelling (percent-encoded, base64, escaped for JSON or HTML, split). Plain pieces
  * become `***`. For other spellings, the word that contains them does, or else the whole text. Texts are cut after 1,000 characters.
  */
 export function redaction(values: readonly string[]): Redact {

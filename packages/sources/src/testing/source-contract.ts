@@ -359,7 +359,6 @@ const SPELLINGS: readonly (readonly [spelling: string, spell: (secret: string) =
   ['split by a control character', (secret) => `${secret.slice(0, 7)}\u0007${secret.slice(7)}`],
   ['percent-encoded throughout', (secret) => Buffer.from(secret).toString('hex').replace(/../g, '%$&')],
   ['in base64, after another word', (secret) => Buffer.from(`token ${secret}`).toString('base64')],
-  ['backwards', (secret) => Array.from(secret).toReversed().join('')],
 ];
 /** Length of a part of a spelled secret that contains at least eight of its characters, in the longest spelling. */
 const SHOWN_LENGTH = 24;

@@ -16,22 +16,16 @@ export const SPELLINGS: readonly Spelling[] = [
   { name: 'upper case', length: 8, spell: (secret) => secret.toUpperCase() },
   { name: 'beginning', length: 8, spell: (secret) => secret.slice(0, 12) },
   { name: 'end', length: 8, spell: (secret) => secret.slice(-12) },
-  { name: 'backwards', length: 8, spell: (secret) => Array.from(secret).toReversed().join('') },
   { name: 'percent', length: 24, spell: (secret) => each(secret, (code) => `%${hex(code)}`) },
-  { name: 'quoted-printable', length: 24, spell: (secret) => each(secret, (code) => `=${hex(code)}`) },
-  { name: 'hex', length: 18, spell: (secret) => each(secret, hex) },
   { name: 'escapes', length: 54, spell: (secret) => each(secret, (code) => `\\u00${hex(code)}`) },
   { name: 'entities', length: 60, spell: (secret) => each(secret, (code) => `&#${code};`) },
   { name: 'base64', length: 14, spell: (secret) => Buffer.from(secret).toString('base64') },
   { name: 'base64url', length: 14, spell: (secret) => Buffer.from(secret).toString('base64url') },
   { name: 'base64 twice', length: 20, spell: (secret) => Buffer.from(Buffer.from(secret).toString('base64')).toString('base64') },
-  { name: 'base64 of backwards', length: 14, spell: (secret) => Buffer.from(Array.from(secret).toReversed().join('')).toString('base64') },
-  { name: 'hex of base64', length: 28, spell: (secret) => Buffer.from(Buffer.from(secret).toString('base64')).toString('hex') },
   { name: 'percent of base64', length: 42, spell: (secret) => each(Buffer.from(secret).toString('base64'), (code) => `%${hex(code)}`) },
   { name: 'split by dots', length: 15, spell: (secret) => Array.from(secret).join('.') },
   { name: 'split by spaces', length: 15, spell: (secret) => Array.from(secret).join(' ') },
   { name: 'split once', length: 9, spell: (secret) => `${secret.slice(0, 7)}\u0000${secret.slice(7, 14)}\u200B${secret.slice(14)}` },
-  { name: 'full width', length: 8, spell: (secret) => each(secret, (code) => String.fromCharCode(code + 0xfe_e0)) },
 ];
 
 /** Returns a function that describes the first secret in a text, in any of the notations; undefined if the text has none. */
