@@ -67,13 +67,13 @@ describe('a walk', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  test('is an AsyncIterable and a drain as well, and gives bigints where requested', async () => {
+  test('is an AsyncIterable and a drain as well', async () => {
     await using server = await startFollowers({ users: { alpha: { followers: 10 } } });
     await using api = open(server);
     const wanted = server.followersOf('alpha');
-    const iterated: bigint[] = [];
-    for await (const { ids } of api.pages({ screenName: 'alpha', count: 4, ids: 'bigint' })) iterated.push(...ids);
-    expect(iterated).toEqual(wanted.map(BigInt));
+    const iterated: string[] = [];
+    for await (const { ids } of api.pages({ screenName: 'alpha', count: 4 })) iterated.push(...ids);
+    expect(iterated).toEqual(wanted);
     const drained = await lastValueFrom(
       api
         .pages({ screenName: 'alpha', count: 4 })

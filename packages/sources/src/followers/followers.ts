@@ -24,34 +24,25 @@ export interface Followers extends Omit<Source<FollowersQuery, FollowersAnswer>,
    * - *Completes when* the service returns the cursor 0, which means that no page is left. A short or empty page isn't the end.
    * - *Cancels when* the consumer unsubscribes, or `signal` aborts: the request in flight is aborted.
    *
-   * IDs are strings, or bigints with `ids: 'bigint'`. Both are exact. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`, before any
+   * IDs are strings of exactly the service's digits. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`, before any
    * request, unless exactly one of `userId` and `screenName` is set and the other options are valid. The walk ends with a `SourceError`
    * with the code `HEADGATE_USER_NOT_FOUND`, `HEADGATE_USER_PROTECTED`, `HEADGATE_USER_SUSPENDED`, `HEADGATE_CURSOR_LOOP`,
    * `HEADGATE_EMPTY_PAGES`, `HEADGATE_GAVE_UP` or another that names the cause.
    */
-  pages(options: PagesOptions & { readonly ids: 'bigint' }): PageStream<FollowerPage<bigint>>;
-  /** The same walk with IDs as strings, which is the default. */
-  pages(options: PagesOptions & { readonly ids?: 'string' }): PageStream<FollowerPage>;
+  pages(options: PagesOptions): PageStream<FollowerPage>;
 }
 
 /** Creates a source for the followers service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options. */
 export function followers(options: FollowersOptions): Followers {
   const source = open(options);
-
-  function pages(given: PagesOptions & { readonly ids: 'bigint' }): PageStream<FollowerPage<bigint>>;
-  function pages(given: PagesOptions & { readonly ids?: 'string' }): PageStream<FollowerPage>;
-  function pages(
-    given: PagesOptions & { readonly ids?: 'string' | 'bigint' },
-  ): PageStream<FollowerPage> | PageStream<FollowerPage<bigint>> {
-    const { from, ids } = given;
-    if (from !== undefined && from !== 'last') assertCursor(from.cursor);
-    const walked = source.pages(followersPaging(given), given);
-    return ids === 'bigint'
-      ? mapPages(walked, (one): FollowerPage<bigint> => ({ ...pageOf(one), ids: one.page.ids.map(BigInt) }))
-      : mapPages(walked, pageOf);
-  }
-
-  return { ...source, pages };
+  return {
+    ...source,
+    pages(given) {
+      const { from } = given;
+      if (from !== undefined && from !== 'last') assertCursor(from.cursor);
+      return mapPages(source.pages(followersPaging(given), given), pageOf);
+    },
+  };
 }
 
 function pageOf({ page, number, next }: WalkedPage<FollowersAnswer, string>): FollowerPage {

@@ -125,7 +125,7 @@ export function fitsUint64(id: string): boolean {
 }
 
 /** The service's response for one page of a user's followers. IDs and cursors have exactly the digits that the service sent. */
-export interface FollowersAnswer<Id extends string | bigint = string> {
+export interface FollowersAnswer {
   /** `@alpha`, or the digits of an ID. */
   readonly user: string;
   /** Cursor with which the page was requested. */
@@ -138,13 +138,13 @@ export interface FollowersAnswer<Id extends string | bigint = string> {
   /** Cursor of the previous page: as `nextCursor`, with the directions exchanged. `0` on the first page. */
   readonly previousCursor: string;
   /** IDs in the order of the service. A page can be short or empty without being the last. */
-  readonly ids: readonly Id[];
+  readonly ids: readonly string[];
   /** Name of the credential that requested the page. */
   readonly credential: string;
 }
 
 /** One page of a walk through a user's followers. */
-export interface FollowerPage<Id extends string | bigint = string> extends FollowersAnswer<Id> {
+export interface FollowerPage extends FollowersAnswer {
   /** Number of the page, from 1. A resumed walk continues the count. */
   readonly page: number;
   /** The place at which the walk continues, or `last`. Pass it to a later walk as `from`. */
