@@ -60,6 +60,7 @@ export { forecast, type Forecast, type ForecastOptions, type LaneWork, type Walk
 export type { RestrictedWalks } from './progress/request-sizes.ts';
 export { type LaneLeft, leftToDo, type LeftToDoOptions, type LogView, type PipelineLeft, type WalkLeft } from './run/left-to-do.ts';
 export { cancelRequests, type CancelRequestsOptions } from './run/cancel-requests.ts';
+export type { ListAgain } from './run/list-again.ts';
 export { lookup } from './jobs/lookup.ts';
 export type { LookupDeadLetter, LookupDefinition, LookupOutcome, LookupPosition, RequestedKey } from './jobs/lookup-definition.ts';
 export type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RequestEvent, RunEvent } from './events/events.ts';

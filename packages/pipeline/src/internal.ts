@@ -15,6 +15,7 @@ export { lanesOf } from './topics/names.ts';
 export { nearest } from './settings/nearest.ts';
 export { pemText } from './settings/pem.ts';
 export { becomesSecret, isPem, isScalar, OF_FILE, type Scalar, scalar, type ScalarOptions } from './settings/scalar.ts';
+export { nothingChosen } from './run/list-again.ts';
 export { proxyAddress } from './settings/secret.ts';
 export { definedTopics, type PipelineTopics, topicSpecs } from './topics/topics.ts';
 export { openJournalledLane, type OpenJournalledLaneOptions } from './lane/journalled-lane.ts';

@@ -6,7 +6,7 @@ import { type UserFunction, answered, callUser, callUserList, misuse, userError 
 import { offsetRanges } from '../lane/offset-ranges.ts';
 import { pipelineChecks } from '../settings/pipeline-error.ts';
 import { type DeadLetterContent, reasonOf } from '../topics/dead-letter.ts';
-import { requestContent, rootOf } from '../topics/request.ts';
+import { requestContent } from '../topics/request.ts';
 import { type PendingRecord, type TopicMap, countRecords, madeRecord } from '../topics/topic.ts';
 import type { SourceControls, Processor, Worker, WorkerContext } from '../definition/processor.ts';
 import { sizedRecords, withRaisedLimits } from '../lane/record-size.ts';
@@ -296,7 +296,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       const { pending = [], deadLetters = [] } = answers[index] ?? {};
       let failure: PendingDeadLetter | undefined;
       try {
-        const request = { pipeline, request: of.id, defaultId: key, root: rootOf(of.record), headers: tracing?.headers(keys) };
+        const request = { pipeline, request: of.id, defaultId: key, origin: of.record, headers: tracing?.headers(keys) };
         const created = withRaisedLimits(() => sizedRecords(pending, { ...request, key, lane, name: 'records' }), lane);
         for (const record of created instanceof Promise ? await created : created) records.push(record);
         countRecords(pending, counts);

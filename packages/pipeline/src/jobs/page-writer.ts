@@ -2,7 +2,7 @@ import type { WalkedPage } from '@headgate/sources';
 import type { Json } from '@headgate/throttle';
 import { reasonOf } from '../topics/dead-letter.ts';
 import { pendingDeadLetter } from './pending-dead-letter.ts';
-import { requestContent, rootOf } from '../topics/request.ts';
+import { FROM_START, requestContent } from '../topics/request.ts';
 import { textOf } from '../settings/thrown.ts';
 import { type PendingRecord, REQUESTS, type TopicMap, countRecords, pendingRecords } from '../topics/topic.ts';
 import { misuse, userError } from '../topics/user-function.ts';
@@ -61,7 +61,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       ...of,
       request: id,
       defaultId: change.state,
-      root: rootOf(walk.record),
+      origin: walk.record,
       headers: tracing?.headers(walk),
       lane,
       which,
@@ -114,7 +114,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       const items = itemsOf(walk, values, pending);
       const credential = call('credentialOf', () => definition.credentialOf?.(page));
       const total = state.items + items;
-      const sized = { ...of, request: id, defaultId: String(number), root: rootOf(record), headers: tracing?.headers(walk), lane };
+      const sized = { ...of, request: id, defaultId: String(number), origin: record, headers: tracing?.headers(walk), lane };
       const written: WalkState<Cursor> = { ...state, at: isLast ? undefined : next, items: total, through, carried, request: record.value };
       const checkpoint: StateChange = [STATE_KEYS.walk + String(offset), isLast ? null : written];
       const created = withRaisedLimits(() => {
@@ -175,7 +175,8 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       const isCarried = definition.carry !== undefined && orNone(() => (walk.isForAll() ? [true] : [])).length > 0;
       // If the service refuses the page at which a failed walk continued, its cursor has probably expired: the next walk starts over.
       const kept = walk.isRefused && state.isRest === true && pageAfter(state.at) === 1 ? undefined : note;
-      const resume = note && JSON.stringify(isCarried ? { cursor: note.cursor, of: id } : note);
+      const start = record.resume === FROM_START ? FROM_START : undefined;
+      const resume = note === undefined ? start : JSON.stringify(isCarried ? { cursor: note.cursor, of: id } : note);
       const dead = pendingDeadLetter(context, { key, id, content: requestContent(record), error, resume, work: walk });
       await lane.commit({
         records: [...orNone(() => [...started(walk), ...lifecycle(walk, failed)]), dead.record],

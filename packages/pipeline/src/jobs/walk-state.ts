@@ -1,7 +1,7 @@
 import type { Checkpoint } from '@headgate/sources';
 import type { Json } from '@headgate/throttle';
 import { PipelineError } from '../settings/pipeline-error.ts';
-import { RESUME, type RequestRecord } from '../topics/request.ts';
+import { FROM_START, RESUME, type RequestRecord } from '../topics/request.ts';
 import { textOf } from '../settings/thrown.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import type { StateOfLane } from '../definition/processor.ts';
@@ -78,7 +78,7 @@ export function startOf<Cursor extends NonNullable<Json>>({ cursor, through, car
  * header.
  */
 export function rest<Cursor extends NonNullable<Json>>({ resume }: Pick<RequestRecord, 'resume'>): RestNote<Cursor> | undefined {
-  if (resume === undefined) return undefined;
+  if (resume === undefined || resume === FROM_START) return undefined;
   try {
     const note = JSON.parse(resume) as RestNote<Cursor>;
     if (note.cursor === null || note.cursor === undefined) throw new TypeError('it has no cursor');

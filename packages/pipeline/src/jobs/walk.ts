@@ -4,7 +4,7 @@ import { type Subscription, defer, mergeMap } from 'rxjs';
 import { reasonOf } from '../topics/dead-letter.ts';
 import { refuse as refuseRequest, requestId } from './pending-dead-letter.ts';
 import { PipelineError } from '../settings/pipeline-error.ts';
-import type { RequestRecord } from '../topics/request.ts';
+import { FROM_START, type RequestRecord } from '../topics/request.ts';
 import { readable, textOf } from '../settings/thrown.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import { callUser, misuse } from '../topics/user-function.ts';
@@ -140,13 +140,14 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     const { offset } = record;
     const kept = saved.get(offset);
     const isBegun = kept?.at !== undefined;
-    const failed = definition.carry && !isBegun ? failures.of(key) : undefined;
+    const isFromStart = record.resume === FROM_START;
+    const failed = definition.carry && !isBegun && !isFromStart ? failures.of(key) : undefined;
     if (!isBegun && definition.carry !== undefined && resumed?.of !== undefined && resumed.of !== failed?.of) {
       skip(record, key);
       return;
     }
     const note = resumed?.of === undefined ? (resumed ?? failed) : failed;
-    const before = definition.carry && last.of(key)?.carried;
+    const before = definition.carry && !isFromStart ? last.of(key)?.carried : undefined;
     const carried = before === undefined ? {} : { carried: { before, now: before } };
     const call = <Result>(name: string, run: () => Result): Result => callUser({ pipeline, key, name }, run);
     const current: Walking = {

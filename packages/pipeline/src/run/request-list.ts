@@ -1,11 +1,13 @@
 import type { Clock } from '@headgate/throttle';
 import { pause, untilAborted } from '@headgate/throttle/internal';
-import { LaneHeldError, LaneLostError, type LaneWriter, type TopicLog } from '@headgate/topics';
+import { LaneHeldError, LaneLostError, type LaneWriter, type NewRecord, type TopicLog } from '@headgate/topics';
 import type { KeyedRequest } from '../definition/pipeline-requests.ts';
 import type { ListedRequest, Pipeline } from '../definition/pipeline.ts';
 import { GROUP_STATE, listLane, requestsTopic } from '../topics/names.ts';
+import { FROM_START, RESUME } from '../topics/request.ts';
 import { topicPartitions } from '../lane/topic-partitions.ts';
 import type { TopicNames } from '../topics/topic.ts';
+import { type ChosenAgain, isChosenAgain, unfinishedOf } from './list-again.ts';
 
 export interface RequestListOptions {
   readonly log: TopicLog;
@@ -14,6 +16,15 @@ export interface RequestListOptions {
   readonly names: TopicNames;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Listed requests to enqueue even if they aren't due. Default: none. */
+  readonly again?: AgainOptions | undefined;
+}
+
+export interface AgainOptions extends ChosenAgain {
+  /** Number of lanes of the run. */
+  readonly lanes: number;
+  /** Called with the requests that aren't enqueued again, because their jobs are unfinished. */
+  readonly onUnfinished: (pipeline: Pipeline, requests: ReadonlySet<ListedRequest>) => void;
 }
 
 /** Number of requests in the first transaction. Each later transaction has twice as many, up to `MAX_CHUNK`. */
@@ -42,19 +53,23 @@ export interface NothingDue {
 export async function enqueueLists(options: RequestListOptions): Promise<NothingDue> {
   const { log, group, names, clock, signal } = options;
   const topic = names(GROUP_STATE);
+  const again = new Set(Array.from(chosenRequests(options), ({ marker }) => marker));
   while (!signal.aborted) {
     const now = clock.epochMs();
     // Reading costs less than taking a lane, and usually nothing is due.
-    const first = dueRequests(options, await log.readState(topic, 0), now).next();
+    const first = dueRequests(options, await log.readState(topic, 0), now, again).next();
     if (first.done === true && first.value.markers.size === 0) return first.value.nothingDue;
     try {
       const requests = options.pipelines.map((pipeline) => requestsTopic(pipeline, names));
       const writes = await topicPartitions(log, requests);
       await using lane = await log.openLane({ name: listLane(group), state: { topic, partition: 0 }, writes }, signal);
-      const due = dueRequests(options, lane.state, now);
+      // Look after taking the lane, so that of two processes only the first enqueues a request again.
+      await forgetUnfinished(options, again);
+      const due = dueRequests(options, lane.state, now, again);
       for (let size = FIRST_CHUNK; !signal.aborted; size = Math.min(2 * size, MAX_CHUNK)) {
         const { chunk, end } = nextChunk(due, size);
         await enqueueChunk(lane, chunk, now);
+        for (const marker of chunk.keys()) again.delete(marker);
         if (end === undefined) continue;
         await writeMarkers(lane, [...end.markers]);
         return end.nothingDue;
@@ -88,7 +103,9 @@ function nextChunk(due: Generator<MarkedRequest, ListsEnd>, size: number): { rea
 async function enqueueChunk(lane: LaneWriter, chunk: Chunk, now: number): Promise<void> {
   if (chunk.size === 0) return;
   await lane.transaction((tx) => {
-    tx.append(Array.from(chunk.values(), ({ topic, request: { key, value } }) => ({ topic, key, value })));
+    tx.append(
+      Array.from(chunk.values(), ({ topic, request: { key, value }, headers }) => ({ topic, key, value, ...(headers && { headers }) })),
+    );
     for (const marker of chunk.keys()) tx.checkpoint(marker, String(now));
   });
 }
@@ -123,6 +140,7 @@ function* dueRequests(
   options: ListOptions,
   state: ReadonlyMap<string, string>,
   now: number,
+  again: ReadonlySet<string> = new Set(),
 ): Generator<MarkedRequest, ListsEnd, undefined> {
   let [from, until] = [-Infinity, Infinity];
   // The lists of other pipelines, which another run has, keep their markers.
@@ -133,8 +151,9 @@ function* dueRequests(
     const { enqueuedAt, unlistedAt } = readMarker(state.get(one.marker));
     listed.add(one.marker);
     let times = notDue(enqueuedAt, one.everyMs);
-    if (!(now >= times.from && now < times.until)) {
-      yield one;
+    const isChosen = again.has(one.marker);
+    if (isChosen || !(now >= times.from && now < times.until)) {
+      yield isChosen && options.again?.fromStart === true ? { ...one, headers: { [RESUME]: FROM_START } } : one;
       times = notDue(now, one.everyMs);
     } else if (unlistedAt !== undefined) markers.set(one.marker, String(enqueuedAt));
     from = Math.max(from, times.from);
@@ -166,7 +185,7 @@ function notDue(enqueuedAt: number, everyMs: number): NothingDue {
   return { from: enqueuedAt - everyMs, until: enqueuedAt + everyMs };
 }
 
-type ListOptions = Pick<RequestListOptions, 'group' | 'pipelines' | 'names'>;
+type ListOptions = Pick<RequestListOptions, 'group' | 'pipelines' | 'names' | 'again'>;
 
 interface MarkedRequest {
   readonly request: ListedRequest;
@@ -175,6 +194,31 @@ interface MarkedRequest {
   readonly marker: string;
   /** Period after which the request is enqueued again, ms. Infinity: never again. */
   readonly everyMs: number;
+  /** Headers of the record. Default: none. */
+  readonly headers?: NonNullable<NewRecord['headers']>;
+}
+
+/** Yields the listed requests that were chosen to be enqueued again. */
+function* chosenRequests(options: ListOptions): Generator<MarkedRequest, void, undefined> {
+  const { again, pipelines } = options;
+  if (again === undefined) return;
+  for (const pipeline of pipelines.filter(({ name }) => name === again.pipeline))
+    for (const one of listedRequests({ ...options, pipelines: [pipeline] })) if (isChosenAgain(again, pipeline, one.request)) yield one;
+}
+
+/** Removes the requests with unfinished jobs from those that are enqueued again. */
+async function forgetUnfinished(options: RequestListOptions, again: Set<string>): Promise<void> {
+  const { pipelines, again: chosen } = options;
+  const pipeline = pipelines.find(({ name }) => name === chosen?.pipeline);
+  if (chosen === undefined || pipeline === undefined || again.size === 0) return;
+  const asked = [...chosenRequests(options)].filter(({ marker }) => again.has(marker));
+  const unfinished = await unfinishedOf(
+    pipeline,
+    asked.map(({ request }) => request),
+    { ...options, lanes: chosen.lanes },
+  );
+  for (const { marker, request } of asked) if (unfinished.has(request)) again.delete(marker);
+  if (unfinished.size > 0) chosen.onUnfinished(pipeline, unfinished);
 }
 
 /** Returns the start of the markers of a pipeline's list. */

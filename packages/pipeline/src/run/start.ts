@@ -12,7 +12,8 @@ import { journalReader } from '../lane/lane-journal.ts';
 import { type TopicNaming, lanesOf, requestsTopic, topicNames } from '../topics/names.ts';
 import { PipelineError, pipelineChecks } from '../settings/pipeline-error.ts';
 import { listSchedule } from './list-schedule.ts';
-import { enqueueLists } from './request-list.ts';
+import { type ListAgain, nothingChosen } from './list-again.ts';
+import { type AgainOptions, enqueueLists } from './request-list.ts';
 import { eventStream } from '../events/event-stream.ts';
 import { runModel } from '../progress/run-model.ts';
 import type { RunSnapshot } from '../progress/run-snapshot.ts';
@@ -45,6 +46,8 @@ export interface StartOptions {
   readonly maxRequests?: number;
   /** Process only jobs with these keys; the others stay in the requests topics. Default: all jobs. */
   readonly keys?: readonly string[];
+  /** Enqueues a list, or a part of it, even if it isn't due. A request whose job is unfinished isn't enqueued again. Default: no list. */
+  readonly again?: ListAgain;
   /** Ends the run like `stop`. Before the run has its lanes, `start` rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   /** Time limits of a stop. Default: 8 s until responses are written, and 9.5 s until everything is closed. */
@@ -119,6 +122,9 @@ export async function start(options: StartOptions): Promise<Running> {
   const names = topicNames(options.topics);
   check(pipelines, lanes, maxRequests);
   const keys = options.keys && new Set(options.keys);
+  const again = options.again && { ...options.again, keys };
+  const noneChosen = again && nothingChosen(pipelines, again);
+  if (noneChosen !== undefined) throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message: `start: again: ${noneChosen}` });
   const model = runModel({ clock, pipelines });
   const stream = eventStream();
   let isObserverBroken = false;
@@ -211,6 +217,12 @@ export async function start(options: StartOptions): Promise<Running> {
     onUncertain: () => supervisor.doubt(),
     onFailed: (error) => supervisor.fail(error),
   });
+  const onUnfinished: AgainOptions['onUnfinished'] = ({ name }, { size }) => {
+    const [jobs, their, them] =
+      size === 1 ? ["1 job of its list isn't", 'its', 'it'] : [`${size} jobs of its list aren't`, 'their', 'them'];
+    const message = `${name}: ${jobs} finished, or ${their} children aren't. This run continues ${them} and doesn't add ${them} again. To list ${them} again, repeat the command afterward.`;
+    emit({ type: 'notice', level: 'warn', message });
+  };
   let enqueuing: ReturnType<typeof enqueueLists> | undefined;
   const leave = async (): Promise<void> => {
     const leaving = async (): Promise<void> => {
@@ -226,7 +238,7 @@ export async function start(options: StartOptions): Promise<Running> {
     isMember = true;
     await orAborted(signal, supervisor.opened());
     // Only a process that the group has accepted may enqueue the lists.
-    enqueuing = enqueueLists(list);
+    enqueuing = enqueueLists({ ...list, ...(again && { again: { ...again, lanes, onUnfinished } }) });
     const nothingDue = await orAborted(signal, enqueuing);
     if (follow) {
       endSchedule = listSchedule({

@@ -9,7 +9,7 @@ import type { DeadLetterContent } from './dead-letter.ts';
 export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'value'> {
   /** Timestamp of the record, epoch ms. Absent for a request from the state of a lane. */
   readonly timestampMs?: number;
-  /** Value of the header `headgate-resume`: where a replayed request continues its walk, as JSON. Absent without the header. */
+  /** Value of the header `headgate-resume`: `FROM_START`, or where a replayed request continues its walk. Absent without the header. */
   readonly resume?: string;
   /**
    * Value of the header `headgate-once`: offset of the root of the request's family. Absent without a valid header; the request is then a
@@ -22,8 +22,11 @@ export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'val
   readonly bytes?: Uint8Array;
 }
 
-/** Name of a header that dead letters and replayed requests can have. Its value says where a failed walk continues, as JSON. */
+/** Name of a header that dead letters and requests can have. Its value says where a failed walk continues, as JSON, or is `FROM_START`. */
 export const RESUME = 'headgate-resume';
+
+/** Value of `RESUME` for a request whose walk starts without what earlier walks of its key carried. Its children have the header, too. */
+export const FROM_START = '"start"';
 
 /** Name of the header of a request that was created with `once`. Its value is the offset of the family's root in the same partition. */
 export const ONCE = 'headgate-once';

@@ -2,7 +2,7 @@ import { cloudEventHeaders } from '@headgate/operators';
 import { type NewRecord, type RecordSeries, partitionForKey } from '@headgate/topics';
 import type { z } from 'zod';
 import { PipelineError, pipelineChecks } from '../settings/pipeline-error.ts';
-import { ONCE } from './request.ts';
+import { FROM_START, ONCE, RESUME, type RequestRecord, rootOf } from './request.ts';
 import { isPromise, type UserFunction, callUserList, misuse } from './user-function.ts';
 
 /**
@@ -344,8 +344,8 @@ export interface LogRecordsOptions {
   readonly request: string;
   /** End of the ID of a record that sets no `id`. From a topic's second such record on, `/1`, `/2` and so on are added. */
   readonly defaultId: string;
-  /** Offset of the root of the request's family, for requests with `once`. Default: `once` has no effect. */
-  readonly root?: number;
+  /** The request that the records come of. Default: `once` has no effect. */
+  readonly origin?: Pick<RequestRecord, 'offset' | 'root' | 'resume'>;
   /** Headers in addition to the CloudEvents headers. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -353,7 +353,7 @@ export interface LogRecordsOptions {
 /** Returns the records with CloudEvents headers (binary mode), and series unchanged. The same arguments give the same IDs. */
 export function logRecords(
   pending: readonly PendingRecord[],
-  { pipeline, request, defaultId, root, headers }: LogRecordsOptions,
+  { pipeline, request, defaultId, origin, headers }: LogRecordsOptions,
 ): readonly (NewRecord | RecordSeries)[] {
   const counts = new Map<string, number>();
   return pending.map(({ name, record, id, contentType, once }) => {
@@ -366,7 +366,8 @@ export function logRecords(
       headers: {
         ...eventHeaders({ pipeline, name, contentType, id: suffix === '' ? request : `${request}/${suffix}` }),
         ...headers,
-        ...(once === true && root !== undefined && { [ONCE]: String(root) }),
+        ...(once === true && origin !== undefined && { [ONCE]: String(rootOf(origin)) }),
+        ...(name === REQUESTS && origin?.resume === FROM_START && { [RESUME]: FROM_START }),
         ...record.headers,
       },
     };
