@@ -18,11 +18,12 @@ export function withStateAdvice(error: unknown, topics: TopicsConfig): unknown {
 /** Whether the next run refuses to start until the user has followed the advice. */
 export function needsRepair(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof StateLostError && cause.loss !== 'records';
+  return cause instanceof StateLostError && (cause.loss === 'state' || cause.loss === 'requests');
 }
 
 function adviceFor(loss: Loss, topics: TopicsConfig): string {
   if (loss === 'records') return 'Its records are lost. The next run creates it again and continues after them.';
+  if (loss === 'end') return "Run again: the next run continues from what the log has, or says why it can't.";
   const why = `Continuing would ${loss === 'state' ? 'repeat finished jobs and overrun the budgets' : 'treat new jobs as finished'}.`;
   if (topics.driver !== 'kafka') return `${why} Restore the log from a backup, or start over with another ${startOverKey(topics)}.`;
   const { brokers, group } = topics;

@@ -1,4 +1,4 @@
-import { type TopicInfo, type TopicLog, TopicUnknownError } from '@headgate/topics';
+import { type TopicInfo, type TopicLog, TopicLostError, TopicUnknownError } from '@headgate/topics';
 import { expect, test } from 'vitest';
 import { catalogue } from '../testing/catalogue.fixture.ts';
 import { topicNames } from '../topics/names.ts';
@@ -99,6 +99,11 @@ test('a topic that was deleted during the work is named with its role, any other
     ['requests', true],
     ['records', true],
   ]);
+  const cut = topicGone(new TopicLostError({ topic: 'catalogue.state' }), pipeline, names);
+  expect(cut).toMatchObject({
+    loss: 'end',
+    message: expect.stringMatching(/^Topic "catalogue\.state" lost its newest records .* Run again:/u),
+  });
   const other = new Error('other');
   expect(topicGone(other, pipeline, names)).toBe(other);
 });

@@ -6,14 +6,14 @@ import type { PipelineTopics } from '../topics/topics.ts';
 import { STATE_KEYS, laneState } from './lane-state.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
 
-/** The kind of topic that was lost: the lane's state, its requests, or its records. */
-export type Loss = 'state' | 'requests' | 'records';
+/** What was lost: the topic of the lane's state, of its requests, or of its records; or only the newest records of any of them. */
+export type Loss = 'state' | 'requests' | 'records' | 'end';
 
 /** A topic that a lane uses was deleted, recreated or renamed. */
 export class StateLostError extends PipelineError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'StateLostError';
-  /** The kind of topic that was lost. It determines the cure at the end of the message. */
+  /** What was lost. It determines the cure at the end of the message. */
   readonly loss: Loss;
   /** The message without the cure. */
   readonly what: string;
@@ -33,6 +33,7 @@ const CURES: Readonly<Record<Loss, string>> = {
     'Continuing would treat new jobs as finished. Restore it; or, to start over on purpose, stop all processes of the group, wait for one ' +
     'window, and continue with another group name.',
   records: 'Its records are lost. The next run creates it again and continues after them.',
+  end: "Run again: the next run continues from what the log has, or says why it can't.",
 };
 
 export interface StateCheckOptions {
@@ -128,10 +129,14 @@ export async function readState(log: TopicLog, topic: string, partition: number)
 }
 
 /**
- * Converts an error about a topic that was deleted or recreated during the run to a `StateLostError`. Returns any other error unchanged.
+ * Converts an error about a topic that was deleted, recreated or cut off during the run to a `StateLostError`. Returns any other error unchanged.
  */
 export function topicGone(error: unknown, pipeline: Pick<PipelineTopics, 'name'>, names: TopicNames): unknown {
-  if (!(error instanceof TopicUnknownError || error instanceof TopicLostError)) return error;
+  if (error instanceof TopicLostError) {
+    const message = `Topic "${error.topic}" lost its newest records while this run used it: its brokers went back to an earlier state, or it was recreated.`;
+    return new StateLostError({ message, loss: 'end' }, { cause: error });
+  }
+  if (!(error instanceof TopicUnknownError)) return error;
   const { topic } = error;
   const loss = topic === stateTopic(pipeline, names) ? 'state' : topic === requestsTopic(pipeline, names) ? 'requests' : 'records';
   return new StateLostError({ message: `Topic "${topic}" was deleted while this run used it.`, loss }, { cause: error });
