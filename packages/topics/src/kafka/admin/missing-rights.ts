@@ -40,7 +40,7 @@ type ProbedTopic = NonNullable<RequiredAccess['topics']>[number];
 function aboutTopic(ask: Ask, { name: topic, reads = false, writes = false }: ProbedTopic): (() => Promise<unknown>)[] {
   const place = { topic, partition: NO_PARTITION };
   return [
-    ask(describeConfigs, { topics: [topic], settings: ['cleanup.policy'] }),
+    ask(describeConfigs, { of: 'topic', names: [topic], settings: ['cleanup.policy'] }),
     ...(reads ? [ask(fetch, { topicPartitions: [place], offset: 0, maxWaitMs: 0, maxBytes: 1, isolationLevel: READ_UNCOMMITTED })] : []),
     ...(writes ? [ask(produce[1], { transactionalId: null, topicPartitions: [{ ...place, batch: [] }] })] : []),
   ];

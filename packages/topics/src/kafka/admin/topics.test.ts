@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { unknownTopicError } from '../client/answered-error.ts';
 import type { Cluster } from '../client/cluster.ts';
 import type { TopicToCreate } from '../requests/topics.ts';
 import { mismatches, warnings } from './topic-requirements.ts';
@@ -26,7 +27,12 @@ test.for([
     const { cluster, settings } = laggingCluster();
     const topics = [{ name: 'records', partitions: 1, keepsRecords }];
     await createTopics({ cluster, topics, replication: 1, validateOnly: false });
-    expect(settings).toEqual({ 'max.message.bytes': '8388608', ...retention });
+    expect(settings).toEqual({
+      'max.message.bytes': '8388608',
+      'message.timestamp.type': 'LogAppendTime',
+      'min.insync.replicas': '1',
+      ...retention,
+    });
   },
 );
 
@@ -65,6 +71,7 @@ test('a topic with one replica causes a warning even if the metadata, which list
       nodeIds = await Promise.resolve(['1', '2', '3']);
     },
     getNodeIds: () => nodeIds,
+    findBroker: async () => await Promise.resolve({}),
   } as object as Cluster;
   const topics = [{ name: 'records', partitions: 1 }];
   const { warnings: told } = await createTopics({ cluster, topics, replication: 1, validateOnly: true });
@@ -105,7 +112,7 @@ function laggingCluster(): { readonly cluster: Cluster; readonly made: string[];
       topicMetadata: [{ topic: 'records', topicErrorCode: isKnown ? 0 : 3, partitionMetadata: isKnown ? [PARTITION] : [] }],
     }),
     DescribeConfigs(isKnown: boolean) {
-      if (!isKnown) throw Object.assign(new Error('unknown'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' });
+      if (!isKnown) throw unknownTopicError('records');
       return new Map([['records', new Map([['max.message.bytes', '8388608']])]]);
     },
     CreateTopics(_: boolean, topics: readonly TopicToCreate[]) {
@@ -122,6 +129,7 @@ function laggingCluster(): { readonly cluster: Cluster; readonly made: string[];
   const cluster = {
     ask,
     getNodeIds: () => ['1', '2'],
+    findBroker: async () => await Promise.resolve({ knows: () => true }),
     brokerPool: { findConnectedBroker, brokers: {}, metadata: {} },
   } as object as Cluster;
   return { cluster, made, settings };

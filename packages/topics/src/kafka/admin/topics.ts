@@ -5,21 +5,20 @@ import { type TopicMismatch, TopicMismatchError, TopicUnknownError } from '../..
 import type { CreatedTopics, NewTopicSpec, TopicInfo, TopicSpec } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
 import type { Broker } from '../client/send-request.ts';
-import { chain, refusalText, verdictOf } from '../client/driver-errors.ts';
+import { chain, isAnswer, refusalText, verdictOf } from '../client/driver-errors.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import { assertPartitions, partitionOffsets } from '../reader/fetch.ts';
 import { listOffsets } from '../requests/offsets.ts';
 import { createPartitions, createTopics as createTopicsRequest, describeConfigs } from '../requests/topics.ts';
+import { assertCoordinators } from './coordinators.ts';
 import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, warnings } from './topic-requirements.ts';
 import { type FoundTopics, certainTopicMetadata, topicMetadata } from '../client/topic-metadata.ts';
 
-/**
- * Settings of a compacted topic. Brokers stamp its records, so that ages don't depend on the clients' clocks. Frequent compaction keeps the state
- * that a lane reads small.
- */
+/** Brokers stamp the records of all topics, so that neither their ages nor a search by time depends on the clients' clocks. */
+const SETTINGS: Readonly<Record<string, string>> = { 'message.timestamp.type': 'LogAppendTime' };
+/** Settings of a compacted topic. Frequent compaction keeps the state that a lane reads small. */
 const STATE_SETTINGS: Readonly<Record<string, string>> = {
   'cleanup.policy': 'compact',
-  'message.timestamp.type': 'LogAppendTime',
   'segment.bytes': '16777216',
   'segment.ms': '3600000',
   'min.cleanable.dirty.ratio': '0.1',
@@ -69,6 +68,7 @@ export async function createTopics({ cluster, topics, replication, validateOnly 
     return found === undefined ? [] : [{ spec, found }];
   });
   if (cluster.brokerPool.metadata === null) await cluster.refreshMetadata();
+  await assertCoordinators(cluster);
   const { length: brokers } = cluster.getNodeIds();
   const [first, ...others] = known.flatMap(({ spec, found }) => mismatches(spec, found));
   if (first !== undefined) throw new TopicMismatchError({ ...first, others });
@@ -207,13 +207,14 @@ function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<st
 }
 
 async function createMissing({ cluster, topics: missing, replication, validateOnly }: CreateTopicsOptions): Promise<void> {
-  // All replicas but one must have a record before the write is acknowledged, so that writes continue while one broker is down.
-  const safety = replication > 1 ? { 'min.insync.replicas': String(replication - 1) } : {};
+  // All replicas but one must have a record before the write is acknowledged, so that writes continue while one broker is down. The brokers' default
+  // can be more than there are replicas.
+  const safety = { 'min.insync.replicas': String(Math.max(1, replication - 1)) };
   const topics = missing.map(({ name, partitions, compacted = false, keepsRecords = false }) => ({
     topic: name,
     partitions,
     replication,
-    settings: { ...(compacted ? STATE_SETTINGS : RECORD_SETTINGS), ...(keepsRecords && KEPT_SETTINGS), ...safety },
+    settings: { ...SETTINGS, ...(compacted ? STATE_SETTINGS : RECORD_SETTINGS), ...(keepsRecords && KEPT_SETTINGS), ...safety },
   }));
   const [{ name: first } = { name: '' }] = missing;
   const deadline = performance.now() + BROKERS_WITHIN_MS;
@@ -229,7 +230,7 @@ async function createMissing({ cluster, topics: missing, replication, validateOn
 
 /** True if the cluster has too few brokers for the replicas. Kafka also counts a broker that is down but registered. */
 function lacksBrokers(error: unknown): boolean {
-  return [...chain(error)].some(({ type }) => type === 'INVALID_REPLICATION_FACTOR');
+  return isAnswer(error, 'INVALID_REPLICATION_FACTOR');
 }
 
 async function refuseCopies(cluster: Cluster, topic: string, replication: number, cause: unknown): Promise<never> {
@@ -252,7 +253,7 @@ async function findTopics(cluster: Cluster, names: readonly string[]): Promise<R
 async function describedTopics(cluster: Cluster, broker: Broker, topics: FoundTopics): Promise<ReadonlyMap<string, FoundTopic>> {
   if (topics.size === 0) return new Map();
   const names = [...topics.keys()].toSorted();
-  const settings = await cluster.ask(describeConfigs, { topics: names, settings: READ_SETTINGS }, { broker });
+  const settings = await cluster.ask(describeConfigs, { of: 'topic', names, settings: READ_SETTINGS }, { broker });
   return new Map(
     names.map((name) => {
       const { topicId: id, partitionMetadata: partitions = [] } = topics.get(name) ?? {};

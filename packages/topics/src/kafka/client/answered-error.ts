@@ -1,18 +1,16 @@
 import { type MissingRight, MissingRightError, type ResourceKind } from '../../missing-right-error.ts';
 import type { Refusal } from '../requests/request.ts';
 import { chain } from './driver-errors.ts';
-import { newerError } from './kafka-errors.ts';
+import { KAFKA_ERRORS } from './kafka-errors.ts';
 import { createErrorFromCode } from './kafkajs-internals.ts';
 
-const UNKNOWN_TOPIC_OR_PARTITION = 3;
-
-/** Creates the error that kafkajs throws for a broker's error code. Newer codes that kafkajs doesn't know get a name, too. */
+/** Creates the error that kafkajs throws for a broker's error code, with the code also if kafkajs doesn't know it. */
 export function answeredError(code: number, about: { readonly topic?: string } = {}): Error {
-  return Object.assign(createErrorFromCode(code), newerError(code), { code }, about);
+  return Object.assign(createErrorFromCode(code), { code }, about);
 }
 
 export function unknownTopicError(topic: string): Error {
-  return answeredError(UNKNOWN_TOPIC_OR_PARTITION, { topic });
+  return answeredError(KAFKA_ERRORS.UNKNOWN_TOPIC_OR_PARTITION.code, { topic });
 }
 
 export function refusalError(refusals: readonly Refusal[]): Error | undefined {

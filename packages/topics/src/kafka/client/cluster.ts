@@ -10,10 +10,10 @@ import { answeredError, missingRight, oneError, refusalError, unknownTopicError 
 import { repair } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { kindOf, throwOfKafkajs } from './driver-errors.ts';
+import { KAFKA_ERRORS } from './kafka-errors.ts';
 import { BaseCluster, EventEmitter, type KafkajsBroker, createConsumer, createLogger } from './kafkajs-internals.ts';
 import { type Broker, sendRequest, versionsOf } from './send-request.ts';
 
-const LEADER_NOT_AVAILABLE = 5;
 const NO_LEADER = -1;
 /** Numbers of coordinator types, as in kafkajs's COORDINATOR_TYPES. */
 const COORDINATOR_TYPES = { group: 0, transaction: 1 } as const;
@@ -52,6 +52,7 @@ export interface AskOptions {
 class NoBrokerReadyError extends Error {
   override readonly name = 'NoBrokerReadyError';
   readonly type = 'LEADER_NOT_AVAILABLE';
+  readonly code = KAFKA_ERRORS.LEADER_NOT_AVAILABLE.code;
 
   constructor() {
     super('no broker is ready: the cluster metadata lists none');
@@ -127,7 +128,7 @@ export class Cluster extends BaseCluster {
         if (remedy === undefined || performance.now() >= deadline) throw error;
         await backoff.pause(signal);
         // Ignore an error of the refresh. If the problem lasts, the repeated request fails, too.
-        if (remedy === 'refresh') await this.refreshMetadata().catch(() => undefined);
+        if (remedy === 'elsewhere') await this.refreshMetadata().catch(() => undefined);
       }
     }
   }
@@ -144,7 +145,7 @@ export class Cluster extends BaseCluster {
 
   override findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>> {
     const byLeader = super.findLeaderForPartitions(topic, partitions);
-    if (String(NO_LEADER) in byLeader) throw answeredError(LEADER_NOT_AVAILABLE, { topic });
+    if (String(NO_LEADER) in byLeader) throw answeredError(KAFKA_ERRORS.LEADER_NOT_AVAILABLE.code, { topic });
     return byLeader;
   }
 
@@ -274,16 +275,16 @@ function coordinatorOf({ to }: Pick<Routed<never>, 'to'>, options: unknown) {
 }
 
 /** How to repeat a refused request that may soon succeed: with fresh metadata, or just later. Undefined if repeating it wouldn't help. */
-function remedyOf(error: unknown): 'refresh' | 'time' | undefined {
+function remedyOf(error: unknown): 'elsewhere' | 'again' | undefined {
   if (error instanceof AggregateError) {
     const remedies = new Set(error.errors.map(remedyOf));
     if (remedies.has(undefined)) return undefined;
-    return remedies.has('refresh') ? 'refresh' : 'time';
+    return remedies.has('elsewhere') ? 'elsewhere' : 'again';
   }
   const kind = error instanceof Error ? kindOf(error) : undefined;
-  if (kind === 'refresh') return 'refresh';
+  if (kind === 'elsewhere') return kind;
   // An error about one topic leaves open what happened to the other topics of the request.
-  return kind === 'retry' && !('topic' in (error as Error)) ? 'time' : undefined;
+  return kind === 'again' && !('topic' in (error as Error)) ? kind : undefined;
 }
 
 export function newCluster(config: ClusterConfig): Cluster {

@@ -1,13 +1,13 @@
 import { TopicLogError } from '../../topic-log-error.ts';
 import { MissingRightError } from '../../missing-right-error.ts';
-import { type ErrorKind, KAFKA_ERRORS, errorKind, newerError } from './kafka-errors.ts';
+import { type ErrorKind, KAFKA_ERRORS, type KafkaErrorName, kafkaError } from './kafka-errors.ts';
 
 /** What helps against an error: another attempt, a right that must be granted, or neither. */
 export type Verdict = 'passes' | 'right' | 'final';
 
 /** Properties of kafkajs's errors. An error after several attempts has the last attempt's error as its cause. */
 interface KafkaJsError extends Error {
-  /** The error's name in Kafka's protocol, if a broker returned it. */
+  /** kafkajs's name of the error, if a broker returned it. */
   readonly type?: string;
   readonly code?: number | string;
   readonly topic?: string;
@@ -39,12 +39,25 @@ export function* chain(error: unknown): Iterable<KafkaJsError> {
   }
 }
 
-/** The kind of an error that a broker returned; undefined for any other error, and for one that `KAFKA_ERRORS` doesn't list. */
-export function kindOf({ type, code, message }: KafkaJsError): ErrorKind | undefined {
-  // kafkajs reports the code of an unknown error only in its message.
-  const number = /^Unknown error code (\d+)$/u.exec(message)?.[1];
-  const named = newerError(number === undefined ? code : Number(number))?.type ?? type;
-  return named === undefined ? undefined : errorKind(named);
+/** The code of an error that a broker returned; undefined for any other error. */
+function answeredCode({ type, code, message }: KafkaJsError): number | undefined {
+  if (type === undefined) return undefined;
+  // kafkajs reports the code of an error that it doesn't know only in its message.
+  const unknown = /^Unknown error code (\d+)$/u.exec(message)?.[1];
+  if (unknown !== undefined) return Number(unknown);
+  return typeof code === 'number' ? code : undefined;
+}
+
+/** What to do about an error that a broker returned; undefined for any other error. */
+export function kindOf(error: KafkaJsError): ErrorKind | undefined {
+  const code = answeredCode(error);
+  return code === undefined ? undefined : kafkaError(code).kind;
+}
+
+/** True if a broker returned one of these errors: `error` itself, one of its causes, or an error that it combines. */
+export function isAnswer(error: unknown, ...names: readonly KafkaErrorName[]): boolean {
+  const codes = new Set<number | undefined>(names.map((name) => KAFKA_ERRORS[name].code));
+  return [...chain(error)].some((each) => codes.has(answeredCode(each)));
 }
 
 export function verdictOf(error: unknown): Verdict {
@@ -61,13 +74,11 @@ export function verdictOf(error: unknown): Verdict {
 }
 
 const VERDICTS: Readonly<Record<ErrorKind, Verdict>> = {
-  refresh: 'passes',
-  retry: 'passes',
+  elsewhere: 'passes',
+  again: 'passes',
   later: 'passes',
-  recreate: 'passes',
   fenced: 'passes',
   right: 'right',
-  record: 'final',
   final: 'final',
 };
 
@@ -84,22 +95,27 @@ export function throwOfKafkajs(error: unknown): never {
   throw ofKafkajs(error);
 }
 
-/** Texts for errors that the driver waits out, but that can last until someone intervenes. They say more than the texts of kafkajs. */
-const LASTING: Readonly<Record<string, string>> = {
-  CONCURRENT_TRANSACTIONS: "a broker hasn't ended a transaction yet; if this lasts, run check and see the broker logs",
-};
-
 /**
  * Returns the text of the innermost cause, because kafkajs nests errors several levels deep. If one of Headgate's own errors comes first, returns the
  * message of that error instead, which says more than its cause.
  */
 export function failureText(error: unknown): string {
   let text = String(error);
-  for (const { message, type, code } of chain(error)) {
-    if (isOurs(code)) return message;
-    text = type === undefined ? message : `${LASTING[type] ?? message} (${type})`;
+  for (const each of chain(error)) {
+    if (isOurs(each.code)) return each.message;
+    text = answerText(each);
   }
   return text.trim();
+}
+
+/** The message of an error, for one that a broker returned with its name in Kafka's protocol. */
+function answerText(error: KafkaJsError): string {
+  const { message, type } = error;
+  const code = answeredCode(error);
+  if (code === undefined) return type === undefined ? message : `${message} (${type})`;
+  const { text = message, name = type === 'KAFKAJS_UNKNOWN_ERROR_CODE' ? 'see "Error Codes" of Kafka\'s protocol' : type } =
+    kafkaError(code);
+  return `${text} (${name})`;
 }
 
 /**
@@ -125,9 +141,8 @@ export function refusal(error: unknown): string | undefined {
 
 /** Returns why a broker refused a request, and what to do. `answer`: the error of the response. */
 export function refusalText(answer: KafkaJsError): string {
-  const known = KAFKA_ERRORS[answer.type ?? ''];
-  const { text = failureText(answer), cure } = typeof known === 'object' ? known : { cure: 'The broker logs may say more.' };
-  return `${text.replace(/\.$/u, '')}. ${cure}`;
+  const { cure = 'The broker logs may say more.' } = kafkaError(answeredCode(answer) ?? NaN);
+  return `${failureText(answer).replace(/\.$/u, '')}. ${cure}`;
 }
 
 export function aboutTopic(topic: string | undefined): string {

@@ -1,5 +1,5 @@
 import { InvalidRecordError } from '../../topic-errors.ts';
-import { chain, kindOf } from './driver-errors.ts';
+import { chain, isAnswer, kindOf } from './driver-errors.ts';
 import { RecordTooLargeError } from '../wire/split-batches.ts';
 import { messageBytesForBatch } from '../wire/record-size.ts';
 
@@ -21,12 +21,12 @@ export function isNoneReady(error: unknown): boolean {
 }
 
 export function isTopicUnknown(error: unknown): boolean {
-  return [...chain(error)].some(({ type }) => type === 'UNKNOWN_TOPIC_OR_PARTITION');
+  return isAnswer(error, 'UNKNOWN_TOPIC_OR_PARTITION');
 }
 
 /** True when the brokers allow only shorter transaction timeouts. */
 export function isTimeoutRefused(error: unknown): boolean {
-  return [...chain(error)].some(({ type }) => type === 'INVALID_TRANSACTION_TIMEOUT');
+  return isAnswer(error, 'INVALID_TRANSACTION_TIMEOUT');
 }
 
 /** True when a newer holder of the transactional ID, or a timeout of its transaction, has fenced this producer. */
@@ -36,13 +36,13 @@ export function isFenced(error: unknown): boolean {
 
 /** For an error of an offset commit: true when the group has members, so that brokers accept commits only from them. */
 export function isOfMembersAlone(error: unknown): boolean {
-  return [...chain(error)].some((each) => kindOf(each) === 'recreate');
+  return isAnswer(error, 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'REBALANCE_IN_PROGRESS');
 }
 
 /** True when a record is too large for its topic: for the broker, or for the limit that was known before sending. */
 export function isTooLarge(error: unknown): boolean {
-  return [...chain(error)].some(
-    (each) => each.type === 'MESSAGE_TOO_LARGE' || each.type === 'RECORD_LIST_TOO_LARGE' || each instanceof RecordTooLargeError,
+  return (
+    isAnswer(error, 'MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE') || [...chain(error)].some((each) => each instanceof RecordTooLargeError)
   );
 }
 
@@ -63,13 +63,7 @@ export function refusedRecord(
     const reason = `is larger than the brokers accept, although the topic's max.message.bytes is ${messageBytes}. Raise it on the topic.`;
     return new InvalidRecordError({ topic, reason }, { cause: error });
   }
-  for (const { type } of chain(error)) {
-    if (type === 'INVALID_RECORD') {
-      return new InvalidRecordError(
-        { topic, reason: 'was refused by the broker. A compacted topic accepts only records with a key.' },
-        { cause: error },
-      );
-    }
-  }
-  return undefined;
+  if (!isAnswer(error, 'INVALID_RECORD')) return undefined;
+  const reason = 'was refused by the broker. A compacted topic accepts only records with a key.';
+  return new InvalidRecordError({ topic, reason }, { cause: error });
 }

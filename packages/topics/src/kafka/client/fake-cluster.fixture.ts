@@ -13,6 +13,7 @@ export class FakeCluster extends Cluster {
     super(clusterOptions({ brokers: ['nowhere:9092'] }));
     this.#exchange = exchange;
     this.#onRefresh = onRefresh;
+    Object.assign(this.brokerPool, { metadata: { brokers: [] }, findConnectedBroker: async () => await Promise.resolve({}) });
   }
 
   override async exchange<Options, Answer>(_: Broker, { api }: Request<Options, Answer>, options: Options): Promise<Answered<Answer>> {
@@ -33,6 +34,10 @@ export class FakeCluster extends Cluster {
 
   override findLeaderForPartitions(topic: string): Readonly<Record<string, readonly number[]>> {
     return { [topic]: [0] };
+  }
+
+  override async findControllerBroker(): Promise<Broker> {
+    return await Promise.resolve({} as Broker);
   }
 
   override async findBroker(): Promise<Broker> {

@@ -1,182 +1,165 @@
 /**
- * What an error code of Kafka's protocol means for the client that gets it.
+ * What to do about an error code of Kafka's protocol.
  *
- * - `refresh`: the same request can succeed with fresh metadata, for example after a change of leaders.
- * - `retry`: a transaction is still ending, or a coordinator is starting. The same request can succeed within a moment.
- * - `later`: the same request can succeed later.
- * - `recreate`: only a new producer, or a new member of the group, can continue.
+ * - `elsewhere`: the same request can succeed with fresh metadata, for example at a new leader.
+ * - `again`: a transaction is still ending, or a coordinator is starting. The same request can succeed within a moment.
+ * - `later`: the work can succeed later, with new requests.
  * - `fenced`: a newer producer of the transactional ID has taken over, or a transaction has timed out.
  * - `right`: someone must grant this user a right.
- * - `record`: the broker doesn't accept this record.
  * - `final`: a retry doesn't help.
  */
-export type ErrorKind = 'refresh' | 'retry' | 'later' | 'recreate' | 'fenced' | 'right' | 'record' | 'final';
+export type ErrorKind = 'elsewhere' | 'again' | 'later' | 'fenced' | 'right' | 'final';
 
-export interface Refusal {
-  readonly kind: 'final';
-  /** What happened. Default: kafkajs's text, in which a setting can have another name than in the brokers' configuration. */
+export interface KafkaError {
+  readonly code: number;
+  readonly kind: ErrorKind;
+  /** What happened. Default: kafkajs's text. */
   readonly text?: string;
   /** What to do, in a whole sentence. */
-  readonly cure: string;
+  readonly cure?: string;
 }
 
-export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
-  UNKNOWN_TOPIC_OR_PARTITION: 'refresh',
-  LEADER_NOT_AVAILABLE: 'refresh',
-  NOT_LEADER_FOR_PARTITION: 'refresh',
-  REPLICA_NOT_AVAILABLE: 'refresh',
-  GROUP_COORDINATOR_NOT_AVAILABLE: 'refresh',
-  NOT_COORDINATOR_FOR_GROUP: 'refresh',
-  NOT_CONTROLLER: 'refresh',
-  LISTENER_NOT_FOUND: 'refresh',
-  FENCED_LEADER_EPOCH: 'refresh',
-  UNKNOWN_LEADER_EPOCH: 'refresh',
-  KAFKA_STORAGE_ERROR: 'refresh',
-  PREFERRED_LEADER_NOT_AVAILABLE: 'refresh',
-  ELIGIBLE_LEADERS_NOT_AVAILABLE: 'refresh',
-  UNKNOWN_TOPIC_ID: 'refresh',
-  INCONSISTENT_TOPIC_ID: 'refresh',
-  NEW_LEADER_ELECTED: 'refresh',
-  REBOOTSTRAP_REQUIRED: 'refresh',
+/** Names of the errors that the driver asks about (`isAnswer`). */
+export type KafkaErrorName =
+  | 'OFFSET_OUT_OF_RANGE'
+  | 'UNKNOWN_TOPIC_OR_PARTITION'
+  | 'LEADER_NOT_AVAILABLE'
+  | 'MESSAGE_TOO_LARGE'
+  | 'RECORD_LIST_TOO_LARGE'
+  | 'ILLEGAL_GENERATION'
+  | 'INCONSISTENT_GROUP_PROTOCOL'
+  | 'UNKNOWN_MEMBER_ID'
+  | 'INVALID_SESSION_TIMEOUT'
+  | 'REBALANCE_IN_PROGRESS'
+  | 'INVALID_REPLICATION_FACTOR'
+  | 'INVALID_TRANSACTION_TIMEOUT'
+  | 'INVALID_RECORD';
 
-  GROUP_LOAD_IN_PROGRESS: 'retry',
-  CONCURRENT_TRANSACTIONS: 'retry',
-
-  UNKNOWN: 'later',
-  BROKER_NOT_AVAILABLE: 'later',
-  STALE_CONTROLLER_EPOCH: 'later',
-  STALE_BROKER_EPOCH: 'later',
-  OFFSET_OUT_OF_RANGE: 'later',
+/** Errors by their name in Kafka's protocol ("Error Codes"). Each error that isn't listed is final. */
+export const KAFKA_ERRORS: Readonly<Record<string, KafkaError> & Record<KafkaErrorName, KafkaError>> = {
+  OFFSET_OUT_OF_RANGE: { code: 1, kind: 'later' },
   // The checksum of a batch doesn't match, for example because the network changed its bytes.
-  CORRUPT_MESSAGE: 'later',
-  REQUEST_TIMED_OUT: 'later',
-  NETWORK_EXCEPTION: 'later',
-  NOT_ENOUGH_REPLICAS: 'later',
-  NOT_ENOUGH_REPLICAS_AFTER_APPEND: 'later',
-  FETCH_SESSION_ID_NOT_FOUND: 'later',
-  INVALID_FETCH_SESSION_EPOCH: 'later',
-  FETCH_SESSION_TOPIC_ID_ERROR: 'later',
-  OFFSET_NOT_AVAILABLE: 'later',
-  ELECTION_NOT_NEEDED: 'later',
-  UNSTABLE_OFFSET_COMMIT: 'later',
-  THROTTLING_QUOTA_EXCEEDED: 'later',
-  // Another process created the topic, or added the partitions, at the same time. The next attempt finds them.
-  TOPIC_ALREADY_EXISTS: 'later',
-  INVALID_PARTITIONS: 'later',
-  // Partitions can be added after the current reassignment.
-  REASSIGNMENT_IN_PROGRESS: 'later',
-  // kafkajs authenticated again too early, and lost the connection. The next attempt uses a new one.
-  ILLEGAL_SASL_STATE: 'later',
-
-  OUT_OF_ORDER_SEQUENCE_NUMBER: 'recreate',
-  DUPLICATE_SEQUENCE_NUMBER: 'recreate',
-  INVALID_TXN_STATE: 'recreate',
-  INVALID_PRODUCER_ID_MAPPING: 'recreate',
-  TRANSACTION_COORDINATOR_FENCED: 'recreate',
-  UNKNOWN_PRODUCER_ID: 'recreate',
-  TRANSACTION_ABORTABLE: 'recreate',
-  ILLEGAL_GENERATION: 'recreate',
-  UNKNOWN_MEMBER_ID: 'recreate',
-  REBALANCE_IN_PROGRESS: 'recreate',
-  MEMBER_ID_REQUIRED: 'recreate',
-
-  INVALID_PRODUCER_EPOCH: 'fenced',
-  PRODUCER_FENCED: 'fenced',
-
-  TOPIC_AUTHORIZATION_FAILED: 'right',
-  GROUP_AUTHORIZATION_FAILED: 'right',
-  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: 'right',
-  CLUSTER_AUTHORIZATION_FAILED: 'right',
-
-  MESSAGE_TOO_LARGE: 'record',
-  RECORD_LIST_TOO_LARGE: 'record',
-  INVALID_RECORD: 'record',
+  CORRUPT_MESSAGE: { code: 2, kind: 'later' },
+  UNKNOWN_TOPIC_OR_PARTITION: { code: 3, kind: 'elsewhere' },
+  LEADER_NOT_AVAILABLE: { code: 5, kind: 'elsewhere' },
+  NOT_LEADER_OR_FOLLOWER: { code: 6, kind: 'elsewhere' },
+  REQUEST_TIMED_OUT: { code: 7, kind: 'later' },
+  BROKER_NOT_AVAILABLE: { code: 8, kind: 'later' },
+  REPLICA_NOT_AVAILABLE: { code: 9, kind: 'elsewhere' },
+  MESSAGE_TOO_LARGE: { code: 10, kind: 'final' },
+  NETWORK_EXCEPTION: { code: 13, kind: 'later' },
+  COORDINATOR_LOAD_IN_PROGRESS: { code: 14, kind: 'again' },
+  COORDINATOR_NOT_AVAILABLE: {
+    code: 15,
+    kind: 'elsewhere',
+    text:
+      'the brokers have no coordinator for the group or the transactions; if this lasts, compare the number of brokers with ' +
+      'offsets.topic.replication.factor and transaction.state.log.replication.factor',
+  },
+  NOT_COORDINATOR: { code: 16, kind: 'elsewhere' },
+  INVALID_TOPIC_EXCEPTION: {
+    code: 17,
+    kind: 'final',
+    cure: 'Use only letters, digits, ".", "_" and "-" in topic names, and at most 249 characters.',
+  },
+  RECORD_LIST_TOO_LARGE: { code: 18, kind: 'final' },
+  NOT_ENOUGH_REPLICAS: { code: 19, kind: 'later' },
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND: { code: 20, kind: 'later' },
+  ILLEGAL_GENERATION: { code: 22, kind: 'later' },
+  INCONSISTENT_GROUP_PROTOCOL: { code: 23, kind: 'final', cure: 'Choose another group: other kinds of consumers use this one.' },
+  INVALID_GROUP_ID: { code: 24, kind: 'final', cure: 'Choose another name for the group.' },
+  UNKNOWN_MEMBER_ID: { code: 25, kind: 'later' },
+  INVALID_SESSION_TIMEOUT: { code: 26, kind: 'final' },
+  REBALANCE_IN_PROGRESS: { code: 27, kind: 'later' },
+  TOPIC_AUTHORIZATION_FAILED: { code: 29, kind: 'right' },
+  GROUP_AUTHORIZATION_FAILED: { code: 30, kind: 'right' },
+  CLUSTER_AUTHORIZATION_FAILED: { code: 31, kind: 'right' },
   INVALID_TIMESTAMP: {
+    code: 32,
     kind: 'final',
     cure:
       "Compare the clocks of this machine and of the brokers. If both are right, raise the topic's message.timestamp.before.max.ms and " +
       'message.timestamp.after.max.ms.',
   },
-
-  SASL_AUTHENTICATION_FAILED: { kind: 'final', cure: 'Check the credentials (sasl).' },
   UNSUPPORTED_SASL_MECHANISM: {
+    code: 33,
     kind: 'final',
     cure: "Choose a mechanism that the brokers' listener enables (sasl.enabled.mechanisms).",
   },
+  // kafkajs authenticated again too early, and lost the connection. The next attempt uses a new one.
+  ILLEGAL_SASL_STATE: { code: 34, kind: 'later' },
+  UNSUPPORTED_VERSION: {
+    code: 35,
+    kind: 'final',
+    cure: "Upgrade the brokers, or connect to other ones: these don't support the required protocol version.",
+  },
+  // Another process created the topic, or added the partitions, at the same time. The next attempt finds them.
+  TOPIC_ALREADY_EXISTS: { code: 36, kind: 'later' },
+  INVALID_PARTITIONS: { code: 37, kind: 'later' },
+  INVALID_REPLICATION_FACTOR: { code: 38, kind: 'final', cure: 'Set replication to at most the number of running brokers.' },
+  NOT_CONTROLLER: { code: 41, kind: 'elsewhere' },
+  UNSUPPORTED_FOR_MESSAGE_FORMAT: {
+    code: 43,
+    kind: 'final',
+    cure: 'Raise log.message.format.version of the brokers and of the topic: transactions need the format of Kafka 0.11 or later.',
+  },
+  POLICY_VIOLATION: {
+    code: 44,
+    kind: 'final',
+    cure: "Create the topics yourself, as the brokers' policy (create.topic.policy.class.name) requires.",
+  },
+  OUT_OF_ORDER_SEQUENCE_NUMBER: { code: 45, kind: 'later' },
+  DUPLICATE_SEQUENCE_NUMBER: { code: 46, kind: 'later' },
+  INVALID_PRODUCER_EPOCH: { code: 47, kind: 'fenced' },
+  INVALID_TXN_STATE: { code: 48, kind: 'later' },
+  INVALID_PRODUCER_ID_MAPPING: { code: 49, kind: 'later' },
   INVALID_TRANSACTION_TIMEOUT: {
+    code: 50,
     kind: 'final',
     text: 'the transaction timeout of 1 s exceeds the maximum of the brokers',
     cure: 'Raise transaction.max.timeout.ms on the brokers.',
   },
-  INVALID_SESSION_TIMEOUT: {
-    kind: 'final',
-    cure: "Configure group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers to allow the group's session timeout.",
+  CONCURRENT_TRANSACTIONS: {
+    code: 51,
+    kind: 'again',
+    text: "a broker hasn't ended a transaction yet; if this lasts, run check and see the broker logs",
   },
-  INVALID_GROUP_ID: { kind: 'final', cure: 'Choose another name for the group.' },
-  INCONSISTENT_GROUP_PROTOCOL: { kind: 'final', cure: 'Choose another group: other kinds of consumers use this one.' },
-  GROUP_MAX_SIZE_REACHED: { kind: 'final', cure: 'Start fewer processes of the group, or raise group.max.size on the brokers.' },
-  INVALID_TOPIC_EXCEPTION: {
+  TRANSACTION_COORDINATOR_FENCED: { code: 52, kind: 'later' },
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: { code: 53, kind: 'right' },
+  KAFKA_STORAGE_ERROR: { code: 56, kind: 'elsewhere' },
+  SASL_AUTHENTICATION_FAILED: { code: 58, kind: 'final', cure: 'Check the credentials (sasl).' },
+  UNKNOWN_PRODUCER_ID: { code: 59, kind: 'later' },
+  // Partitions can be added after the current reassignment.
+  REASSIGNMENT_IN_PROGRESS: { code: 60, kind: 'later' },
+  FETCH_SESSION_ID_NOT_FOUND: { code: 70, kind: 'later' },
+  INVALID_FETCH_SESSION_EPOCH: { code: 71, kind: 'later' },
+  LISTENER_NOT_FOUND: { code: 72, kind: 'elsewhere' },
+  FENCED_LEADER_EPOCH: { code: 74, kind: 'elsewhere' },
+  UNKNOWN_LEADER_EPOCH: { code: 75, kind: 'elsewhere' },
+  UNSUPPORTED_COMPRESSION_TYPE: { code: 76, kind: 'final', cure: 'Choose another compression.' },
+  OFFSET_NOT_AVAILABLE: { code: 78, kind: 'later' },
+  MEMBER_ID_REQUIRED: { code: 79, kind: 'later' },
+  GROUP_MAX_SIZE_REACHED: {
+    code: 81,
     kind: 'final',
-    cure: 'Use only letters, digits, ".", "_" and "-" in topic names, and at most 249 characters.',
+    cure: 'Start fewer processes of the group, or raise group.max.size on the brokers.',
   },
-  POLICY_VIOLATION: {
-    kind: 'final',
-    cure: "Create the topics yourself, as the brokers' policy (create.topic.policy.class.name) requires.",
-  },
-  UNSUPPORTED_COMPRESSION_TYPE: { kind: 'final', cure: 'Choose another compression.' },
-  UNSUPPORTED_VERSION: {
-    kind: 'final',
-    cure: "Upgrade the brokers, or connect to other ones: these don't support the required protocol version.",
-  },
-  UNSUPPORTED_FOR_MESSAGE_FORMAT: {
-    kind: 'final',
-    cure: 'Raise log.message.format.version of the brokers and of the topic: transactions need the format of Kafka 0.11 or later.',
-  },
-  INVALID_REPLICATION_FACTOR: { kind: 'final', cure: 'Set replication to at most the number of running brokers.' },
-  INVALID_CONFIG: 'final',
-  INVALID_FETCH_SIZE: 'final',
-  OFFSET_METADATA_TOO_LARGE: 'final',
-  INVALID_REQUIRED_ACKS: 'final',
-  INVALID_COMMIT_OFFSET_SIZE: 'final',
-  INVALID_REPLICA_ASSIGNMENT: 'final',
-  INVALID_REQUEST: 'final',
-  SECURITY_DISABLED: 'final',
-  OPERATION_NOT_ATTEMPTED: 'final',
-  LOG_DIR_NOT_FOUND: 'final',
-  DELEGATION_TOKEN_AUTH_DISABLED: 'final',
-  DELEGATION_TOKEN_NOT_FOUND: 'final',
-  DELEGATION_TOKEN_OWNER_MISMATCH: 'final',
-  DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: 'final',
-  DELEGATION_TOKEN_AUTHORIZATION_FAILED: 'final',
-  DELEGATION_TOKEN_EXPIRED: 'final',
-  INVALID_PRINCIPAL_TYPE: 'final',
-  NON_EMPTY_GROUP: 'final',
-  GROUP_ID_NOT_FOUND: 'final',
-  TOPIC_DELETION_DISABLED: 'final',
-  FENCED_INSTANCE_ID: 'final',
-  NO_REASSIGNMENT_IN_PROGRESS: 'final',
-  GROUP_SUBSCRIBED_TO_TOPIC: 'final',
-  TRANSACTIONAL_ID_NOT_FOUND: 'final',
+  INVALID_RECORD: { code: 87, kind: 'final' },
+  UNSTABLE_OFFSET_COMMIT: { code: 88, kind: 'later' },
+  THROTTLING_QUOTA_EXCEEDED: { code: 89, kind: 'later', text: 'the quota for such requests is used up' },
+  PRODUCER_FENCED: { code: 90, kind: 'fenced', text: 'a newer producer uses the same transactional ID' },
+  UNKNOWN_TOPIC_ID: { code: 100, kind: 'elsewhere', text: "the broker doesn't have a topic with this ID" },
+  INCONSISTENT_TOPIC_ID: { code: 103, kind: 'elsewhere', text: 'the topic has another ID at this broker' },
+  NEW_LEADER_ELECTED: { code: 108, kind: 'elsewhere', text: 'the partition has a new leader' },
+  TRANSACTION_ABORTABLE: { code: 120, kind: 'later', text: 'the transaction must be aborted' },
+  REBOOTSTRAP_REQUIRED: { code: 129, kind: 'elsewhere', text: 'the client must connect to the configured addresses again' },
 };
 
-/** Errors that the driver's requests can get and that kafkajs has no name for, by code. */
-const NEWER: Readonly<Record<number, { readonly type: string; readonly message: string }>> = {
-  89: { type: 'THROTTLING_QUOTA_EXCEEDED', message: 'The quota for such requests is used up' },
-  90: { type: 'PRODUCER_FENCED', message: 'There is a newer producer with the same transactional id which fences the current one' },
-  100: { type: 'UNKNOWN_TOPIC_ID', message: 'This server does not host this topic ID' },
-  103: { type: 'INCONSISTENT_TOPIC_ID', message: "The log's topic ID did not match the topic ID in the request" },
-  105: { type: 'TRANSACTIONAL_ID_NOT_FOUND', message: 'The transactional id could not be found' },
-  106: { type: 'FETCH_SESSION_TOPIC_ID_ERROR', message: 'The fetch session encountered inconsistent topic ID usage' },
-  108: { type: 'NEW_LEADER_ELECTED', message: 'The request failed because a new leader was elected' },
-  120: { type: 'TRANSACTION_ABORTABLE', message: 'The transaction has to be aborted' },
-  129: { type: 'REBOOTSTRAP_REQUIRED', message: 'The client must restart from the addresses in its configuration' },
-};
+const BY_CODE = new Map<number, KafkaError & { readonly name: string }>(
+  Object.entries(KAFKA_ERRORS).map(([name, error]) => [error.code, { name, ...error }]),
+);
 
-export function newerError(code: unknown): { readonly type: string; readonly message: string } | undefined {
-  return typeof code === 'number' ? NEWER[code] : undefined;
-}
-
-export function errorKind(type: string): ErrorKind | undefined {
-  const known = KAFKA_ERRORS[type];
-  return typeof known === 'object' ? known.kind : known;
+/** The row of an error code, which is final if the table doesn't have it. */
+export function kafkaError(code: number): KafkaError & { readonly name?: string } {
+  return BY_CODE.get(code) ?? { code, kind: 'final' };
 }

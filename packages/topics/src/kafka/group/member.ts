@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../../backoff.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
 import { disagreementError, disagrees, waitForAgreement } from './group-agreement.ts';
-import { chain, driverError, verdictOf } from '../client/driver-errors.ts';
+import { driverError, isAnswer, verdictOf } from '../client/driver-errors.ts';
 import { GroupSession, type Joined } from './group-session.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import { MemberConsumer } from './member-consumer.ts';
@@ -126,7 +126,8 @@ export class Member implements GroupMembership {
   /** The error to give up with, or undefined if another consumer may succeed. */
   #finalOf(error: Error): Error | undefined {
     const { group, waitsOut = (fault) => verdictOf(fault) === 'passes' } = this.#options;
-    if ([...chain(error)].some(({ type }) => type === 'INCONSISTENT_GROUP_PROTOCOL')) return takenError(group, error);
+    if (isAnswer(error, 'INCONSISTENT_GROUP_PROTOCOL')) return takenError(group, error);
+    if (isAnswer(error, 'INVALID_SESSION_TIMEOUT')) return sessionError(this.#sessionTimeoutMs, error);
     if (waitsOut(error)) return undefined;
     const final = driverError(error);
     return final instanceof Error ? final : error;
@@ -183,7 +184,7 @@ export class Member implements GroupMembership {
       await cluster.ask(leaveGroup, { groupId, memberId: former });
       return true;
     } catch (error) {
-      return [...chain(error)].some(({ type }) => type === 'UNKNOWN_MEMBER_ID');
+      return isAnswer(error, 'UNKNOWN_MEMBER_ID');
     } finally {
       await cluster.disconnect().catch(() => undefined);
     }
@@ -242,6 +243,13 @@ async function atMost(ending: Promise<void>, limitMs: number): Promise<void> {
   const enough = new AbortController();
   await Promise.race([ending, sleep(limitMs, undefined, { signal: enough.signal }).catch(() => undefined)]);
   enough.abort();
+}
+
+function sessionError(sessionTimeoutMs: number, cause: Error): TopicLogError {
+  const message =
+    `The brokers refuse the group's session timeout of ${sessionTimeoutMs} ms (INVALID_SESSION_TIMEOUT). On the brokers, set ` +
+    `group.min.session.timeout.ms to at most ${sessionTimeoutMs}, and group.max.session.timeout.ms to at least that.`;
+  return new TopicLogError({ code: 'HEADGATE_BROKERS_REFUSE', message }, { cause });
 }
 
 function takenError(group: string, cause: Error): TopicLogError {

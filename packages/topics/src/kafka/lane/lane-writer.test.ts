@@ -3,6 +3,7 @@ import { Backoff } from '../../backoff.ts';
 import { MissingRightError } from '../../missing-right-error.ts';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import type { LaneTransaction } from '../../topic-log.ts';
+import { answeredError } from '../client/answered-error.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { isTopicUnknown } from '../client/error-kinds.ts';
 import { patience } from '../client/patience.ts';
@@ -14,9 +15,9 @@ import { KafkaLaneWriter, type KafkaLaneWriterOptions } from './lane-writer.ts';
 /** Duration of a take over a slow link. */
 const TAKES_MS = 6_000;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
-const UNKNOWN = Object.assign(new Error('This server does not host this topic-partition'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' });
+const UNKNOWN = answeredError(3);
 
-const FENCED = Object.assign(new Error('fenced'), { type: 'INVALID_PRODUCER_EPOCH' });
+const FENCED = answeredError(47);
 
 test.for([
   { what: 'a broker', fault: UNKNOWN },

@@ -3,6 +3,8 @@ import { TopicUnknownError } from '../../topic-errors.ts';
 import type { TopicPartition, TopicRecord } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { Cluster } from '../client/cluster.ts';
+import { isAnswer } from '../client/driver-errors.ts';
+import { isTopicUnknown } from '../client/error-kinds.ts';
 import { fetch } from '../client/kafkajs-fetch.ts';
 import type { FetchedMessage, FetchedPartition } from '../client/kafkajs-internals.ts';
 import { certainTopicMetadata, hasPartition, partitionCount } from '../client/topic-metadata.ts';
@@ -56,7 +58,7 @@ export async function partitionsOf(cluster: Cluster, topic: string): Promise<rea
   try {
     await cluster.addMultipleTargetTopics([topic]);
   } catch (error) {
-    if ((error as { type?: string }).type !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error;
+    if (!isTopicUnknown(error)) throw error;
     throw await whyUnknown(cluster, { topic, partition: 0 }, { cause: error });
   }
   return cluster
@@ -168,7 +170,7 @@ export async function fetchPartition(
 }
 
 async function isCompacted(cluster: Cluster, topic: string): Promise<boolean> {
-  const settings = (await cluster.ask(describeConfigs, { topics: [topic], settings: ['cleanup.policy'] })).get(topic);
+  const settings = (await cluster.ask(describeConfigs, { of: 'topic', names: [topic], settings: ['cleanup.policy'] })).get(topic);
   return settings?.get('cleanup.policy')?.includes('compact') ?? false;
 }
 
@@ -221,5 +223,5 @@ const NOTHING = new Uint8Array();
 
 /** True when a partition doesn't have the offset: retention has deleted it, or the partition ends before it. */
 export function isOutOfRange(error: unknown): boolean {
-  return (error as { type?: unknown }).type === 'OFFSET_OUT_OF_RANGE';
+  return isAnswer(error, 'OFFSET_OUT_OF_RANGE');
 }

@@ -3,8 +3,8 @@ import { type Answered, type Refusal, type Request, rights, topicRights } from '
 
 /** How long the controller waits for the change of topics to finish before it responds with an error, ms. */
 const CHANGE_TIMEOUT_MS = 5_000;
-/** Number of the resource type "topic" in the protocol. */
-const TOPIC = 2;
+/** Numbers of resource types in the protocol. */
+const RESOURCES = { topic: 2, broker: 4 } as const;
 
 export interface PartitionMetadata {
   readonly partitionId: number;
@@ -88,23 +88,28 @@ function partitionMetadata(from: AnswerReader, version: number): PartitionMetada
   return { partitionId, leader, replicas };
 }
 
-export type TopicSettings = ReadonlyMap<string, string>;
+/** Values of settings by name. */
+export type Settings = ReadonlyMap<string, string>;
 
-export const describeConfigs: Request<
-  { readonly topics: readonly string[]; readonly settings: readonly string[] },
-  ReadonlyMap<string, TopicSettings>
-> = {
+export interface DescribeConfigsOptions {
+  readonly of: keyof typeof RESOURCES;
+  /** Names of topics, or node IDs of brokers. A broker describes only itself. */
+  readonly names: readonly string[];
+  readonly settings: readonly string[];
+}
+
+export const describeConfigs: Request<DescribeConfigsOptions, ReadonlyMap<string, Settings>> = {
   api: 'DescribeConfigs',
   key: 32,
   versions: [1, 2],
   to: 'any',
-  needs: ({ topics }) => rights('topic', ['DescribeConfigs'], topics),
-  write: (body, { topics, settings }) =>
+  needs: ({ of, names }) => (of === 'topic' ? rights('topic', ['DescribeConfigs'], names) : rights('cluster', ['DescribeConfigs'], [''])),
+  write: (body, { of, names, settings }) =>
     body
-      .array(topics, (topic) => {
+      .array(names, (described) => {
         body
-          .uint8(TOPIC)
-          .string(topic)
+          .uint8(RESOURCES[of])
+          .string(described)
           .array(settings, (name) => body.string(name));
       })
       // Leave out synonyms, which are the settings of brokers that a topic's setting overrides.
@@ -112,7 +117,7 @@ export const describeConfigs: Request<
   read(from) {
     const throttleMs = from.int32();
     const refusals: Refusal[] = [];
-    const answer = new Map<string, TopicSettings>();
+    const answer = new Map<string, Settings>();
     from.array(() => {
       const errorCode = from.int16();
       // Skip the error message and the resource type.

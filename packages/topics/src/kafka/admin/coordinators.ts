@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type TopicMismatch, TopicMismatchError } from '../../topic-errors.ts';
+import { MissingRightError } from '../../missing-right-error.ts';
+import type { Cluster } from '../client/cluster.ts';
+import { topicMetadata } from '../client/topic-metadata.ts';
+import { describeConfigs } from '../requests/topics.ts';
+
+/** The brokers' topics that coordinators write to, by the setting of brokers that says how many replicas such a topic is created with. */
+const INTERNAL: ReadonlyMap<string, string> = new Map([
+  ['transaction.state.log.replication.factor', '__transaction_state'],
+  ['offsets.topic.replication.factor', '__consumer_offsets'],
+]);
+/** A cluster that is starting may not have all of its brokers yet. */
+const LOOKS = 6;
+const PAUSE_MS = 500;
+
+/**
+ * Throws a `TopicMismatchError` if the brokers can't create a topic that their coordinators need, because they are fewer than its replicas. Such
+ * brokers respond to each request for a coordinator that there is none yet, for ever. Checks nothing if this user may not see those topics or the
+ * brokers' settings.
+ */
+export async function assertCoordinators(cluster: Cluster): Promise<void> {
+  for (let looks = 1; ; looks += 1) {
+    const mismatch = await lackingCopies(cluster).catch((error: unknown) => {
+      if (error instanceof MissingRightError) return undefined;
+      throw error;
+    });
+    if (mismatch === undefined) return;
+    if (looks === LOOKS) throw new TopicMismatchError(mismatch);
+    await sleep(PAUSE_MS);
+    await cluster.refreshMetadata();
+  }
+}
+
+async function lackingCopies(cluster: Cluster): Promise<TopicMismatch | undefined> {
+  const found = await topicMetadata(cluster, [...INTERNAL.values()]);
+  const missing = [...INTERNAL].filter(([, topic]) => !found.has(topic));
+  const nodeIds = cluster.getNodeIds();
+  const [nodeId] = nodeIds;
+  if (missing.length === 0 || nodeId === undefined) return undefined;
+  const names = missing.map(([setting]) => setting);
+  // A broker describes only itself.
+  const broker = await cluster.findBroker({ nodeId });
+  const settings = (await cluster.ask(describeConfigs, { of: 'broker', names: [nodeId], settings: names }, { broker })).get(nodeId);
+  const [lacking] = missing.filter(([setting]) => Number(settings?.get(setting) ?? 1) > nodeIds.length);
+  if (lacking === undefined) return undefined;
+  const [setting, topic] = lacking;
+  const reason =
+    `can't be created: the brokers have ${setting}=${settings?.get(setting)}, but only ${nodeIds.length === 1 ? 'one broker is' : `${nodeIds.length} brokers are`} ` +
+    `reachable. Start more brokers, or set it to ${nodeIds.length} on the brokers and restart them.`;
+  return { topic, reason };
+}
