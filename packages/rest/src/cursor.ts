@@ -76,8 +76,7 @@ export function placeOf(cursor: Cursor): Json {
 
 /** The cursor, number or offset of a listing's first page. */
 export function firstAt(pages: Pages | undefined): Cursor['at'] {
-  if (pages === undefined) return null;
-  return pages.first ?? (pages.page !== undefined ? 1 : pages.offset !== undefined ? 0 : null);
+  return pages?.style?.first ?? null;
 }
 
 /** `{since}` and `{until}` of a listing from `from` to the end of its window, at most to `began`. */

@@ -2,15 +2,9 @@ import { type BudgetEvidence, type HttpResponse, budgetEvidence, jsonBody } from
 import { httpDate, waitMs } from '@headgate/throttle';
 import type { RestOptions } from './language.ts';
 import { numberOf, scalarOf } from './json-value.ts';
-import type { Path } from './path.ts';
+import { saidAt } from './places.ts';
 import { timeOf } from './time.ts';
 import { UTC } from './zone.ts';
-
-export type Said = Path | { readonly header: string };
-
-export function saidAt(place: Said, { headers }: Pick<HttpResponse, 'headers'>, body: () => unknown): unknown {
-  return 'header' in place ? headers[place.header.toLowerCase()] : place.first(body());
-}
 
 /**
  * Returns a function that reads the state of each budget from a response, at the places that the section sets. If the first budget has no

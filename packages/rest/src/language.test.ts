@@ -166,7 +166,7 @@ describe('mistakes, each with its path and fix', () => {
       `streams.items.pages.first: must be a number for ${kind}, because the next ones are counted from it.`,
     ]),
     [{ pages: { last: '$.pages', next: '$.next' } }, 'streams.items.pages.last: belongs to page.'],
-    [{ pages: { while: '$.more' } }, "streams.items.pages: doesn't say how to get the next page. Add link, next, cursor, page or offset."],
+    [{ pages: { while: '$.more' } }, "streams.items.pages: doesn't say how to get the next page. Add cursor, next, link, page or offset."],
     [{ for: { each: 'other', with: { id: '$.id' } } }, 'streams.items.for.each: names no stream. Write one of items.'],
     [
       { for: { each: 'items', with: { id: '$.id' } } },

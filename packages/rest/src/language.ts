@@ -9,8 +9,10 @@ import {
   timeZone,
 } from '@headgate/pipeline/internal';
 import * as z from 'zod';
-import { exactNumber, numberOf } from './json-value.ts';
+import { exactNumber } from './json-value.ts';
+import { pages } from './pages/index.ts';
 import { type Path, path, readPath } from './path.ts';
+import { fieldName, given, headerName } from './places.ts';
 import {
   type JsonTemplate,
   type Placeholder,
@@ -31,18 +33,6 @@ const NAME = /^[A-Za-z][\w-]{0,49}$/;
 const OWN_TOPICS = ['requests', 'dead-letters', 'state', 'walks'];
 const OWN_FIELDS = ['stream', 'since', 'until'];
 
-const fieldName = z.string().regex(/^[A-Za-z_]\w*$/, "isn't a field name. Write letters, digits and underscores.");
-const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "isn't a header name.");
-
-/** A path of names in a JSON body, such as `$.page.cursor`. */
-const member = z
-  .string()
-  .regex(
-    /^(?:\$\.)?[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/,
-    "isn't a path in a body. Write names separated by dots, such as $.page.cursor.",
-  )
-  .transform((text): readonly string[] => text.replace(/^\$\./, '').split('.'));
-
 /** Returns the keys that are set, and reports an issue if more than one is. */
 function keepOne<Key extends string>(
   keys: readonly Key[],
@@ -53,17 +43,6 @@ function keepOne<Key extends string>(
   if (found.length > 1) context.addIssue({ code: 'custom', message: `has ${found.join(' and ')}. Keep one of them.` });
   return found;
 }
-
-const place = {
-  query: z.string().min(1).exactOptional().describe('Name of the query parameter.'),
-  header: headerName.exactOptional().describe('Name of the header.'),
-  body: member.exactOptional().describe('Path in the JSON body.'),
-  field: fieldName.exactOptional().describe('Placeholder in the path, `query`, `headers` or `body`: `page` for `{page}`.'),
-};
-const placeSchema = z
-  .strictObject(place)
-  .refine((given) => Object.keys(given).length === 1, 'needs one place: query, header, body or field.')
-  .meta({ examples: [{ query: 'cursor' }] });
 
 // The first schema that fits reads a value of a file. So JSON has unquoted numbers, and a form has text exactly as written.
 const scalar = z.union([exactNumber(), z.boolean(), z.string(), z.null()]);
@@ -149,11 +128,6 @@ function identityOf({ bearer, basic, key, oauth1, token }: z.output<typeof crede
   const { url, id, refreshToken, form, json } = token;
   return { setting: 'token', values: [id, refreshToken, () => JSON.stringify([url, form, json])] };
 }
-
-/** A place of one value in a response: a path in the body, or a header. */
-const given = z.union([path({ singular: true }), z.strictObject({ header: headerName })]);
-/** A place like `given`, but its path can select several values. Only the first of them is used. */
-const said = z.union([path(), z.strictObject({ header: headerName })]);
 
 /** Settings of every limit: whether all credentials share it, and the places in a response with its state. */
 const everyLimit = {
@@ -244,94 +218,6 @@ const errorRule = z
       .describe('Time to wait if the headers name none, or path in the body of the wait or of the time at which it ends.'),
   })
   .refine(({ status, when }) => status !== undefined || when !== undefined, 'needs status, when, or both.');
-
-const pages = z
-  .strictObject({
-    link: z
-      .string()
-      .refine(
-        (text) => !text.startsWith('$'),
-        'is a path, but the Link header has relations. Write link: next, or for an address in the body next: $.next.',
-      )
-      .exactOptional()
-      .describe('Relation in the Link header with the next address, usually `next`.'),
-    next: path().exactOptional().describe('Path of the next address in the body.'),
-    base: path({ singular: true })
-      .exactOptional()
-      .describe('Path in the body of the address that comes before a `next` with a leading slash.'),
-    cursor: given.exactOptional().describe('Path of the next cursor in the body, or `{ header: name }`.'),
-    origin: z
-      .literal('base')
-      .exactOptional()
-      .describe('`base`: next addresses keep only their path and query, for a service behind a proxy that names its inner host.'),
-    as: placeSchema.exactOptional().describe('Place of the cursor in the next request.'),
-    encoded: z.boolean().exactOptional().describe('The cursor is already percent-encoded.'),
-    page: placeSchema.exactOptional().describe('Place of the page number in the request.'),
-    offset: placeSchema.exactOptional().describe('Place of the offset in the request: the number of records before the page.'),
-    first: z
-      .union([exactNumber(), z.string()])
-      .exactOptional()
-      .describe('First cursor, number or offset. Default: no cursor, page 1, offset 0.'),
-    end: z
-      .union([scalar, z.array(scalar)])
-      .exactOptional()
-      .describe('Cursor that marks the end, in addition to a missing, null or empty cursor.'),
-    last: given.exactOptional().describe('Path of the number of pages, or `{ header: name }`.'),
-    total: given.exactOptional().describe('Path of the total number of records, or `{ header: name }`.'),
-    while: said
-      .exactOptional()
-      .describe(
-        'Path or header of a value that is true if more pages follow: anything except null, false, no, 0, an empty text or an empty list.',
-      ),
-    until: said.exactOptional().describe('Path or header of a value that is true on the last page.'),
-    alone: z.boolean().default(false).describe('Send only the cursor in later requests, without other parameters.'),
-    most: z.int().positive().exactOptional().describe('Maximum pages that the service returns for one listing.'),
-    short: z.literal('last').exactOptional().describe('`last`: a page with fewer records than its size is the last one.'),
-    repeats: z
-      .enum(['drop', 'end'])
-      .exactOptional()
-      .describe('`drop`: omit records of the previous page. `end`: a page whose records all came before ends the listing.'),
-    size: z
-      .strictObject({ ...place, is: z.int().positive().describe('Records per page.') })
-      .refine((given) => Object.keys(given).length === 2, 'needs one place: query, header, body or field.')
-      .meta({ examples: [{ query: 'limit', is: 100 }] })
-      .exactOptional()
-      .describe('Requested page size.'),
-  })
-  .superRefine((given, context) => {
-    const kinds = keepOne(['link', 'next', 'cursor', 'page', 'offset'], given, context);
-    if (kinds.length === 0 && Object.keys(given).some((key) => !['size', 'alone'].includes(key)))
-      context.addIssue({ code: 'custom', message: "doesn't say how to get the next page. Add link, next, cursor, page or offset." });
-    const only = (key: 'last' | 'total' | 'short' | 'as' | 'base' | 'origin' | 'end' | 'first', ...of: (typeof kinds)[number][]): void => {
-      if (given[key] === undefined || kinds.some((kind) => of.includes(kind))) return;
-      context.addIssue({ code: 'custom', path: [key], message: `belongs to ${of.join(' or ')}.` });
-    };
-    only('as', 'cursor');
-    only('base', 'next');
-    only('origin', 'next', 'link');
-    only('end', 'cursor', 'next');
-    only('first', 'cursor', 'page', 'offset');
-    for (const [key, ...of] of [
-      ['encoded', 'cursor'],
-      ['alone', 'cursor', 'page', 'offset'],
-    ] as const)
-      if (given[key] === true && kinds.every((kind) => !of.some((one) => one === kind)))
-        context.addIssue({ code: 'custom', path: [key], message: `belongs to ${of.join(' or ')}.` });
-    only('last', 'page');
-    only('total', 'offset', 'page');
-    only('short', 'cursor', 'offset', 'page');
-    if (given.cursor !== undefined && given.as === undefined)
-      context.addIssue({ code: 'custom', path: ['cursor'], message: 'needs a place in the next request. Add as: { query: cursor }.' });
-    const [kind] = kinds;
-    if ((kind === 'page' || kind === 'offset') && given.first !== undefined && numberOf(given.first) === undefined)
-      context.addIssue({
-        code: 'custom',
-        path: ['first'],
-        message: `must be a number for ${kind}, because the next ones are counted from it.`,
-      });
-    if (given.short !== undefined && given.size === undefined)
-      context.addIssue({ code: 'custom', path: ['short'], message: 'needs the size of a page. Add size: { query: limit, is: 100 }.' });
-  });
 
 const since = z.strictObject({
   from: path({ singular: true }).describe('Path of the time at which a record changed.'),
@@ -565,7 +451,7 @@ export function neededFields(streams: Readonly<Record<string, StreamInput>>, nam
 
 /** The placeholders that paging fills in: cursor, page number, offset and page size. */
 function pageFields(way: z.output<typeof pages> | undefined): readonly string[] {
-  return [way?.as, way?.page, way?.offset, way?.size].flatMap((place) => place?.field ?? []);
+  return [way?.style?.place, way?.size].flatMap((place) => place?.field ?? []);
 }
 
 function ownFields(of: ForEach | undefined): readonly string[] {
@@ -616,32 +502,28 @@ export function sendsSince(stream: Pick<Listing, 'since'> & Omit<StreamInput, 'f
 
 type Listing = Pick<z.output<typeof stream>, 'pages' | 'since'>;
 
-/** Settings of `pages` whose next page can begin anywhere in a list that moves. An offset is checked, and a cursor is the service's own. */
-const UNCHECKED = ['page', 'link', 'next'] as const;
-
-/** True if each page is requested as the first one from the newest time of the previous page on. */
+/** True if each page is requested as the first one from the newest time of the previous page on. A service's own cursor needs no such care. */
 export function isByTime(stream: Listing & Omit<StreamInput, 'for'>): boolean {
-  const { pages, since } = stream;
-  return since?.order === 'ascending' && [...UNCHECKED, 'offset' as const].some((way) => pages?.[way] !== undefined) && sendsSince(stream);
+  const { pages: { style } = {}, since } = stream;
+  return since?.order === 'ascending' && style !== undefined && style.moves !== 'never' && sendsSince(stream);
 }
 
 /** True if each page starts at the last record of the previous page, which shows that the list hasn't moved up. */
-export function overlapsPages({ pages, since }: Listing): boolean {
-  return since !== undefined && pages?.offset !== undefined;
+export function overlapsPages({ pages: of, since }: Listing): boolean {
+  return since !== undefined && of?.style?.moves === 'seen';
 }
 
 /** The reason why a stream with `since` could lose records of a list that changes while it is read. Undefined if it can't. */
 function orderFlaw(stream: Listing & Omit<StreamInput, 'for'>): string | undefined {
-  const { pages, since } = stream;
-  const way = UNCHECKED.find((one) => pages?.[one] !== undefined);
+  const { pages: { style } = {}, since } = stream;
   if (since === undefined) return undefined;
   if (since.order === 'descending' && since.window !== undefined)
     return "can't combine order: descending with window: a record that changes leaves its window, and another one moves up unseen. Write order: ascending.";
   if (since.children === 'all' && since.window !== undefined)
     return "can't combine children: all with window, because it reads the whole list.";
-  if (way === undefined) return undefined;
+  if (style?.moves !== 'unseen') return undefined;
   if (since.order === undefined)
-    return `needs order, because a record that changes place between two pages (${way}) can move another one past them. If the service can sort by this time, oldest first, write order: ascending. Otherwise write descending or fixed.`;
+    return `needs order, because a record that changes place between two pages (${style.name}) can move another one past them. If the service can sort by this time, oldest first, write order: ascending. Otherwise write descending or fixed.`;
   if (since.order === 'ascending' && !sendsSince(stream))
     return since.children === 'all'
       ? "can't combine order: ascending with children: all, because pages of the whole list can't be requested by their time. Sort the list by something that changes don't touch, and write order: fixed."
@@ -812,8 +694,9 @@ export const restOptions = z
           ['streams', name, 'for'],
           'has mappings of the field file. Lines of a file go into the list of a field: { id: [{ file: ids.txt }] }.',
         );
-      for (const key of ['as', 'page', 'offset', 'size'] as const) {
-        if (given.get === undefined || (given.pages ?? everyPages)?.[key]?.body === undefined) continue;
+      const { style, size, ...settings } = given.pages ?? everyPages ?? {};
+      for (const [key, place] of Object.entries({ ...settings, size })) {
+        if (given.get === undefined || (place !== size && place !== style?.place) || Object(place).body === undefined) continue;
         refuse(
           given.pages === undefined ? ['pages', key] : ['streams', name, 'pages', key],
           `has a place in the body, and ${name} is a get, which has none. Write query.`,

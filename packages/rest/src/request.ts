@@ -1,7 +1,8 @@
 import type { SourceRequest } from '@headgate/sources';
 import { type Cursor, firstAt } from './cursor.ts';
 import { scalarOf, spelled } from './json-value.ts';
-import { type Pages, type Stream, requestOf } from './language.ts';
+import { type Stream, requestOf } from './language.ts';
+import type { Place } from './places.ts';
 import { type Placeholder, type Template, type ValueOf, isTemplate, jsonOf } from './template.ts';
 import { formatTime } from './time.ts';
 import { UTC, type Zone } from './zone.ts';
@@ -35,15 +36,12 @@ export function withFields({ add }: Pick<Stream, 'add'>, record: unknown, fields
   return { ...(isObject ? record : { value: record }), ...added };
 }
 
-type Place = NonNullable<Pages['as']>;
-
 /** The HTTP request for a page. Throws a `TypeError` if the path has a field without a value. */
 export function httpRequest(baseUrl: string, stream: Stream, { fields, cursor }: RestQuery): SourceRequest {
   const { pages } = stream;
   const { method, path } = requestOf(stream);
-  const isFollowing = cursor.at !== null && pages !== undefined;
-  const to = pages?.as ?? pages?.page ?? pages?.offset;
-  const { size } = pages ?? {};
+  const { size, style } = pages ?? {};
+  const to = style?.place;
   const own = {
     ...(size?.field !== undefined && { [size.field]: size.is }),
     ...(to?.field !== undefined && typeof cursor.at !== 'object' && { [to.field]: cursor.at }),
@@ -70,10 +68,10 @@ export function httpRequest(baseUrl: string, stream: Stream, { fields, cursor }:
     }, encodeURIComponent);
     return rendering ?? '/';
   };
-  if (isFollowing && (pages.link !== undefined || pages.next !== undefined)) {
+  if (cursor.at !== null && style?.address !== undefined) {
     return {
       method,
-      url: addressOf(spelled(cursor.at), pages, baseUrl, pathOf()),
+      url: style.address(spelled(cursor.at), baseUrl, pathOf()),
       headers: withType(headers, body, form),
       ...bodyOf(body, form),
     };
@@ -85,7 +83,7 @@ export function httpRequest(baseUrl: string, stream: Stream, { fields, cursor }:
     }
     if (size !== undefined) put(size, size.is);
   }
-  if (isFollowing && to !== undefined) put(to, cursor.at);
+  if (cursor.at !== null && to !== undefined) put(to, cursor.at);
   return { method, path: pathOf(), query, headers: withType(headers, body, form), ...bodyOf(body, form) };
 }
 
@@ -118,17 +116,4 @@ function withType(headers: Record<string, string>, body: unknown, form: Record<s
 function bodyOf(body: unknown, form: Record<string, string> | undefined): { readonly body?: string } {
   if (form !== undefined) return { body: new URLSearchParams(form).toString() };
   return body === undefined ? {} : { body: JSON.stringify(body) };
-}
-
-/**
- * The address of the next page. An absolute address or a path with a leading slash stays as it is. Other addresses from a Link header, and those
- * that start with `?`, are relative to the request (RFC 8288, section 3.2). All others are relative to `baseUrl`.
- */
-function addressOf(given: string, { link, origin }: Pages, baseUrl: string, path: string): string {
-  if (origin === 'base' && /^https?:/i.test(given)) {
-    const { pathname, search } = new URL(given);
-    return pathname + search;
-  }
-  if (given.startsWith('/') || /^https?:/i.test(given)) return given;
-  return new URL(given, baseUrl.replace(/\/?$/, link !== undefined || given.startsWith('?') ? path : '/')).href;
 }

@@ -30,13 +30,15 @@ import {
 } from '@headgate/sources';
 import type { Json } from '@headgate/throttle';
 import * as z from 'zod';
-import { type RestPage, isKeyPart, keyOf, verdictOf } from './answer.ts';
+import { verdictOf } from './answer.ts';
 import { type RestCredential, credentialOf } from './credentials.ts';
 import { type Carried, carriedOn, writtenOf } from './carried.ts';
 import { type Cursor, firstCursor, placeOf } from './cursor.ts';
 import { evidenceOf } from './evidence.ts';
 import { exactNumber, kindOf, scalarOf } from './json-value.ts';
+import { isKeyPart, keyOf } from './key.ts';
 import { type RestOptions, type Stream, fieldNames, isEach, keyPaths, neededFields, restOptions, wholeStreams } from './language.ts';
+import type { RestPage } from './listed-page.ts';
 import { recordSchema } from './record-schema.ts';
 import { type Fields, type RestQuery, httpRequest, valuesOf, withFields } from './request.ts';
 import { type Time, timeFlaw, timeOf } from './time.ts';

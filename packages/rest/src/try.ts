@@ -1,8 +1,9 @@
 import { type BudgetEvidence, type HttpResponse, budgetEvidence } from '@headgate/sources';
-import { type RestPage, keyOf } from './answer.ts';
 import { evidenceOf } from './evidence.ts';
 import { scalarOf } from './json-value.ts';
+import { keyOf } from './key.ts';
 import { type RestOptions, type Stream, keyPaths } from './language.ts';
+import type { RestPage } from './listed-page.ts';
 import { type RestQuery, httpRequest, withFields } from './request.ts';
 import { timeFlaw, timeOf } from './time.ts';
 

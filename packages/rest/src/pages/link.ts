@@ -1,0 +1,29 @@
+import * as z from 'zod';
+import { addressAt, byOrigin } from './address.ts';
+import { type StyleDefinition, lastUnless, shared } from './style.ts';
+
+const settings = {
+  link: z
+    .string()
+    .refine(
+      (text) => !text.startsWith('$'),
+      'is a path, but the Link header has relations. Write link: next, or for an address in the body next: $.next.',
+    )
+    .describe('Relation in the Link header with the next address, usually `next`.'),
+  origin: shared.origin,
+};
+
+/** The Link header has the next address. An address is relative to the request (RFC 8288, section 3.2). */
+export const link: StyleDefinition<typeof settings> = {
+  settings,
+  style: ({ link: relation, origin }) => ({
+    first: null,
+    isCounted: false,
+    moves: 'unseen',
+    address: (at, baseUrl, path) => byOrigin(at, origin) ?? addressAt(at, baseUrl, path),
+    next(found) {
+      const at = found.linked(relation);
+      return at === undefined || at === '' ? lastUnless(found, 'the Link header') : { at };
+    },
+  }),
+};
