@@ -57,6 +57,8 @@ interface RunFlags {
   readonly kafka?: boolean;
   readonly failOnDeadLetters?: boolean;
   readonly only?: string;
+  readonly again?: string;
+  readonly fromStart?: boolean;
   readonly maxRequests?: number;
 }
 
@@ -67,7 +69,7 @@ const EXAMPLES = {
   schema: [' > headgate.schema.json', ' followers.ids'],
   asyncapi: [' > asyncapi.json', ' --config jobs/books.yaml'],
   plan: ['', ' --json'],
-  run: [' --sandbox', ' --follow'],
+  run: [' --sandbox', ' --again github.issues'],
   try: [' github.repos', ' github.issues --for owner=nodejs --for repo=undici'],
   enqueue: [' followers @alpha id:12', ' books - < isbns.txt'],
   cancel: [' followers @alpha', ' books 9780792712305'],
@@ -201,10 +203,14 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--follow', 'Keep running, and work on jobs as they are enqueued')
     .option('--fail-on-dead-letters', 'Exit with 1 if dead letters are open, including those of earlier runs')
     .option('--only <pipeline[:key]>', 'Run only this pipeline, or only its jobs with this key, such as followers:@alpha')
+    .option('--again <pipeline[.stream]>', 'Request a list again now, from its newest time if it has since, such as github.issues')
+    .option('--from-start', 'With --again: request the whole list, and the whole lists of its records')
     .option('--max-requests <n>', 'Stop after N HTTP requests, retries included', positiveNumber)
     .addOption(
       new Option('--sandbox', 'Start emulators of both services, and run a few jobs against them').conflicts([
         'only',
+        'again',
+        'fromStart',
         'maxRequests',
         'failOnDeadLetters',
       ]),

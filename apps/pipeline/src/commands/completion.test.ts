@@ -35,6 +35,8 @@ it.skipIf(!isThere('bash'))('bash completes commands, their options and the word
     '--follow',
     '--fail-on-dead-letters',
     '--only',
+    '--again',
+    '--from-start',
     '--max-requests',
     '--sandbox',
     '--kafka',

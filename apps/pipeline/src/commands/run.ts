@@ -1,4 +1,5 @@
-import { type RunEvent, type RunResult, start, topicNames } from '@headgate/pipeline';
+import { type ListAgain, type RunEvent, type RunResult, start, topicNames } from '@headgate/pipeline';
+import { nothingChosen } from '@headgate/pipeline/internal';
 import { onAbort, untilAborted } from '@headgate/throttle/internal';
 import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
@@ -9,7 +10,7 @@ import { logShown, openTopicLog } from '../run/open-topic-log.ts';
 import { growthWords, prepareTopics } from '../run/topics.ts';
 import { runAbout } from '../run/run-about.ts';
 import { needsRepair, withStateAdvice } from '../run/state-lost.ts';
-import { noPipeline } from './usage-error.ts';
+import { UsageError, noPipeline } from './usage-error.ts';
 import { createReporter } from '../status/create-reporter.ts';
 import type { Reporter } from '../status/reporter.ts';
 import type { DisplayEvent } from '../status/display-event.ts';
@@ -30,6 +31,10 @@ export interface RunOptions {
   readonly failOnDeadLetters?: boolean;
   /** `PIPELINE` or `PIPELINE:KEY`: run only this pipeline, or only its jobs with this key. */
   readonly only?: string;
+  /** `PIPELINE` or `PIPELINE.STREAM`: request its list again, even if it isn't due. */
+  readonly again?: string;
+  /** With `again`: request the list from its start instead of from its `since`. Default: false. */
+  readonly fromStart?: boolean;
   /** Maximum HTTP requests, after which the run stops. Default: no limit. */
   readonly maxRequests?: number;
 }
@@ -37,7 +42,7 @@ export interface RunOptions {
 /** Processes the configured jobs. Resolves to the exit code: 130 after a signal, 1 after a failure or a dead letter, otherwise 0. */
 export async function run(options: RunOptions, context: CommandContext): Promise<number> {
   const { follow, failOnDeadLetters = false, maxRequests } = options;
-  const { config, key } = chosen(options);
+  const { config, key, again } = chosen(options);
   const { clock, env, signal, deadline, terminal, json } = context;
   const commandFor = commandsFor(context);
   const viewer = runViewer({ clock, signal, about: runAbout(config, context.file) });
@@ -83,6 +88,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
       ...(deadline && { deadline }),
       ...(maxRequests !== undefined && { maxRequests }),
       ...(key !== undefined && { keys: [key] }),
+      ...(again && { again }),
     };
     const running = await start({ log, pipelines, group, lanes, follow, signal, topics: config.topics, clock, env, onEvent, ...some });
     viewer.attach(running);
@@ -114,17 +120,37 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     commandFor,
     failsOnOlder: failOnDeadLetters,
     only: options.only,
+    listing: config.pipelines.filter((pipeline) => pipeline.listed()[Symbol.iterator]().next().done !== true).map(({ name }) => name),
     context,
   });
 }
 
-/** The configuration reduced to the chosen pipeline, and the key of the chosen jobs. Throws a `UsageError` if there is no such pipeline. */
-function chosen({ config, only }: RunOptions): { readonly config: Config; readonly key?: string } {
-  if (only === undefined) return { config };
-  const [name = '', key] = only.split(/:(.*)/s, 2);
-  const pipelines = config.pipelines.filter((one) => one.name === name);
+interface Chosen {
+  /** The configuration reduced to the chosen pipeline. */
+  readonly config: Config;
+  /** Key of the chosen jobs. Undefined: all jobs. */
+  readonly key?: string;
+  readonly again?: ListAgain;
+}
+
+/** Throws a `UsageError` if there is no such pipeline, key or stream. */
+function chosen({ config, only, again: listed, fromStart = false }: RunOptions): Chosen {
+  const [name = '', key] = only?.split(/:(.*)/s, 2) ?? [];
+  const pipelines = config.pipelines.filter((one) => only === undefined || one.name === name);
   if (pipelines.length === 0) throw noPipeline('run --only', name, config.pipelines);
-  return { config: { ...config, pipelines }, ...(key !== undefined && { key }) };
+  const again = listed === undefined ? undefined : listAgain(listed, fromStart);
+  if (again === undefined && fromStart) throw new UsageError('run: --from-start needs --again PIPELINE or --again PIPELINE.STREAM.');
+  const none = again && nothingChosen(config.pipelines, { ...again, ...(key !== undefined && { keys: new Set([key]) }) });
+  if (none !== undefined) throw new UsageError(`run --again: ${none}`);
+  if (again !== undefined && only !== undefined && again.pipeline !== name)
+    throw new UsageError(`run: --only ${name} leaves out ${again.pipeline}, which --again names. Name the same pipeline in both.`);
+  return { config: { ...config, pipelines }, ...(key !== undefined && { key }), ...(again && { again }) };
+}
+
+/** A pipeline's name has no dot, so the first dot separates it from the stream. */
+function listAgain(text: string, fromStart: boolean): ListAgain {
+  const [pipeline = '', group] = text.split(/\.(.*)/su, 2);
+  return { pipeline, ...(group !== undefined && { group }), fromStart };
 }
 
 async function serveStatus(
@@ -158,10 +184,22 @@ interface ConcludeOptions {
   readonly failsOnOlder: boolean;
   /** The value of `--only`. Undefined: all jobs. */
   readonly only: string | undefined;
+  /** Names of the pipelines whose lists aren't empty. */
+  readonly listing: readonly string[];
   readonly context: CommandContext;
 }
 
-async function conclude({ view, wasStopped, failures, names, commandFor, failsOnOlder, only, context }: ConcludeOptions): Promise<number> {
+async function conclude({
+  view,
+  wasStopped,
+  failures,
+  names,
+  commandFor,
+  failsOnOlder,
+  only,
+  listing,
+  context,
+}: ConcludeOptions): Promise<number> {
   const { stderr, signal, json, clock } = context;
   const outcome = failures.length > 0 ? 'failed' : wasStopped ? 'stopped' : 'done';
   const open = view.openDeadLetters ?? {};
@@ -189,7 +227,7 @@ async function conclude({ view, wasStopped, failures, names, commandFor, failsOn
   const somethingWasDone = failures.length === 0 || Object.values(view.pipelines).some(({ records }) => Object.keys(records).length > 0);
   if (somethingWasDone) {
     const canContinue = !failures.some(needsRepair);
-    stderr.write(`${summaryText({ view, names, commandFor, outcome, canContinue, ...(only !== undefined && { only }) })}\n`);
+    stderr.write(`${summaryText({ view, names, commandFor, outcome, canContinue, listing, ...(only !== undefined && { only }) })}\n`);
   }
   return code;
 }

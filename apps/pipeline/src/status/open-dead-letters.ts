@@ -17,7 +17,7 @@ export async function countOpenOf({ pipelines, ...where }: CountOptions): Promis
 }
 
 /** The command that the user types: `headgate read followers.ids --config jobs/a.yaml`. */
-export type CommandFor = (command: 'read' | 'replay' | 'dismiss' | 'dead-letters' | 'enqueue', argument: string) => string;
+export type CommandFor = (command: 'read' | 'replay' | 'dismiss' | 'dead-letters' | 'enqueue' | 'run', argument: string) => string;
 
 /** Maximum error codes in a line. */
 const NAMED = 3;

@@ -144,6 +144,7 @@ it('the summary of a run without anything to do says what would make it request 
   await again.finish();
   expect(again.summary().split('\n')).toEqual([
     'Nothing to do: earlier runs have finished all jobs.',
-    'To ask again:     set every, such as every: 24h, in followers, or add a job: headgate enqueue followers',
+    'To ask again:     headgate run --again followers',
+    '                  To repeat, set every, such as every: 24h, in followers.',
   ]);
 });

@@ -19,6 +19,8 @@ export interface SummaryOptions {
   readonly outcome: 'done' | 'stopped' | 'failed';
   /** The chosen jobs, as `PIPELINE` or `PIPELINE:KEY`. Default: all. */
   readonly only?: string;
+  /** Names of the pipelines whose lists aren't empty. Default: all. */
+  readonly listing?: readonly string[];
   /** Whether the same command continues with the remaining work. Default true. */
   readonly canContinue?: boolean;
 }
@@ -35,7 +37,7 @@ export function summaryText(options: SummaryOptions): string {
   const last = topicToRead(view, names);
   const reading = last === undefined ? [] : [`${'Read it:'.padEnd(18)}${read(last)} --max 10`];
   if (isOver && didNothing(view) && view.logUnavailable === undefined) {
-    const again = view.lanesElsewhere === 0 && options.only === undefined ? askAgainLines(view, options.commandFor) : [];
+    const again = view.lanesElsewhere === 0 && options.only?.includes(':') !== true ? askAgainLines(options) : [];
     return [nothingWords(view, options.only), ...again, ...open, ...elsewhere(view)].join('\n');
   }
   const arrived = arrivals(view, names, isOver);
@@ -86,15 +88,21 @@ function nothingWords(view: RunView, only?: string): string {
   return `Nothing to do here: earlier runs finished all jobs of ${own} that this process had.`;
 }
 
-/** What makes each pipeline request its lists again. */
-function askAgainLines({ about: { pipelines } }: RunView, commandFor: CommandFor): string[] {
-  const once = pipelines.filter(({ everyMs }) => everyMs === undefined).map(({ name }) => safeText(name));
-  const repeated = pipelines.flatMap(({ name, everyMs }) =>
-    everyMs === undefined ? [] : [`${''.padEnd(18)}${safeText(name)} is requested again ${durationWords(everyMs)} after it was (every).`],
+/** The commands that request each pipeline's list again, and what repeats them automatically. */
+function askAgainLines({ view: { about }, listing, only, commandFor }: SummaryOptions): string[] {
+  const commands = about.pipelines.map(({ name }) => {
+    if (listing?.includes(name) === false) return commandFor('enqueue', name);
+    return commandFor('run', `--again ${name}${only === undefined ? '' : ` --only ${only}`}`);
+  });
+  const once = about.pipelines.filter(({ name, everyMs }) => everyMs === undefined && listing?.includes(name) !== false);
+  const repeated = about.pipelines.flatMap(({ name, everyMs }) =>
+    everyMs === undefined ? [] : [`${safeText(name)} is requested again ${durationWords(everyMs)} after it was (every).`],
   );
-  if (once.length === 0) return repeated;
-  const add = safeText(commandFor('enqueue', once[0] ?? ''));
-  return [`${'To ask again:'.padEnd(18)}set every, such as every: 24h, in ${once.join(', ')}, or add a job: ${add}`, ...repeated];
+  const repeats =
+    once.length === 0 ? [] : [`To repeat, set every, such as every: 24h, in ${once.map(({ name }) => safeText(name)).join(', ')}.`];
+  return [...commands.map((command) => safeText(command, 1_000)), ...repeats, ...repeated].map(
+    (line, i) => `${(i === 0 ? 'To ask again:' : '').padEnd(18)}${line}`,
+  );
 }
 
 function elsewhere({ lanes, lanesElsewhere }: RunView): string[] {
