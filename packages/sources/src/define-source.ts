@@ -2,11 +2,14 @@ import { admission, credentialPool, type PoolMember } from '@headgate/throttle';
 import { anySignal } from '@headgate/throttle/internal';
 import { checkedOptions } from './checked-options.ts';
 import { connections } from './http/connections.ts';
+import { LimitCheck } from './limit-check.ts';
 import { CircuitBreaker } from './retry/circuit-breaker.ts';
-import { executor, type RunningQuery } from './retry/executor.ts';
+import { execute, type RunningQuery } from './retry/executor.ts';
+import { FailureStreak } from './retry/failure-streak.ts';
 import { journalEntries } from './retry/journal-entries.ts';
 import { queryCredentials } from './retry/query-credentials.ts';
 import { sharedBudgets } from './retry/shared-budgets.ts';
+import { sharedSecret } from './retry/shared-secret.ts';
 import { type SourceCredential, sourceCredential } from './retry/source-credential.ts';
 import { UnderWay } from './retry/under-way.ts';
 import type { SourceDefinition, WholeDefinition } from './source-definition.ts';
@@ -78,7 +81,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
     };
     const stopping = new AbortController();
     const inFlight = new Set<RunningQuery>();
-    const execute = executor({
+    const parts = {
       definition,
       options,
       admission: queue,
@@ -89,9 +92,12 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       connections: wires,
       breaker,
       underWay,
+      streak: new FailureStreak({ service, stopAfter: options.stopAfterFailures }),
+      sharedSecret: sharedSecret(),
+      limitCheck: new LimitCheck(),
       inFlight,
       stop: stopping.signal,
-    });
+    };
     const closing = new AbortController();
 
     const source: Source<Query, Value> = {
@@ -99,7 +105,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
         if (closing.signal.aborted) throw closedError(service);
         const ended = anySignal([signal, closing.signal]);
         try {
-          return await execute(query, { ...rest, signal: ended.signal });
+          return await execute(parts, query, { ...rest, signal: ended.signal });
         } finally {
           ended.forget();
         }

@@ -1,6 +1,6 @@
 import { type Clock, type Delivery } from '@headgate/throttle';
 import { pause } from '@headgate/throttle/internal';
-import { delayMs } from '../retry/backoff.ts';
+import { delayMs } from '../retry/deadline.ts';
 import type { QueryOptions, QueryStatus } from '../source.ts';
 import type { HeldAttempts } from './held-attempts.ts';
 import { type BooksQuery, type ControlIsbn, subjectOf } from './query.ts';

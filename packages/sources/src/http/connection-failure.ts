@@ -14,56 +14,41 @@ export interface ConnectionFailureOptions {
 export interface ConnectionFailure {
   /** A description of the cause. It may quote the error. */
   readonly reason: string;
-  /** True if an established connection was lost. */
-  readonly lost: boolean;
-  /** True if any byte of a response had arrived, even one that isn't HTTP. */
-  readonly begun: boolean;
-  /** True if the request itself can't be sent. */
-  readonly invalid: boolean;
+  /**
+   * Shown by the error, too: an established connection was lost, a byte of a response had arrived, even one that isn't HTTP, or the request
+   * itself can't be sent.
+   */
+  readonly shows?: 'lost connection' | 'response' | 'invalid request';
 }
 
 /** Describes why an exchange got no response, or only a part of one. */
 export function connectionFailure({ error, host, proxy, sent, begun }: ConnectionFailureOptions): ConnectionFailure {
   if (error instanceof ProxyUnreachableError) {
     const { code, message } = rootOf(error.cause);
-    return {
-      reason: `cannot connect to the proxy ${error.proxy}: ${CONNECTING[code] ?? messageOr(code, message)}`,
-      lost: false,
-      begun: false,
-      invalid: false,
-    };
+    return { reason: `cannot connect to the proxy ${error.proxy}: ${CONNECTING[code] ?? messageOr(code, message)}` };
   }
   const { code, message } = rootOf(error);
-  const failure = (reason: string, how: Partial<ConnectionFailure> = {}): ConnectionFailure => ({
-    reason,
-    lost: false,
-    begun,
-    invalid: false,
-    ...how,
-  });
   const via = proxy === undefined ? 'the proxy' : `the proxy ${proxy}`;
   const refusal = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(message)?.[1];
   if (refusal !== undefined) {
-    return failure(
-      `${via} refuses requests to ${host} (${refusal})${refusal === '407' ? '. Check the user and password in its address' : ''}`,
-    );
+    const cure = refusal === '407' ? '. Check the user and password in its address' : '';
+    return { reason: `${via} refuses requests to ${host} (${refusal})${cure}` };
   }
-  if (code === 'UND_ERR_PRX_CONN') return failure(`${via} closes connections to ${host}`);
+  if (code === 'UND_ERR_PRX_CONN') return { reason: `${via} closes connections to ${host}` };
   // A mock that doesn't know the request now won't know it later, either.
   if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH' || code.startsWith('UND_MOCK_ERR'))
-    return failure(`the request can't be sent: ${message}`, { invalid: true });
-  if (!sent) return failure(`cannot connect to ${host}: ${CONNECTING[code] ?? messageOr(code, message)}`);
+    return { reason: `the request can't be sent: ${message}`, shows: 'invalid request' };
+  if (!sent) return { reason: `cannot connect to ${host}: ${CONNECTING[code] ?? messageOr(code, message)}` };
   if (code === 'UND_ERR_HEADERS_OVERFLOW')
-    return failure(`the response headers exceed the limit of ${MAX_HEADER_BYTES / 1024} KiB`, { begun: true });
+    return { reason: `the response headers exceed the limit of ${MAX_HEADER_BYTES / 1024} KiB`, shows: 'response' };
   // The parser's message quotes nothing of the response.
   if (code !== 'HPE_INVALID_EOF_STATE' && (code.startsWith('HPE_') || message.startsWith('Response does not match')))
-    return failure(`${host} sent something that isn't an HTTP response (${message})`, { begun: true });
+    return { reason: `${host} sent something that isn't an HTTP response (${message})`, shows: 'response' };
   // undici's words for a 100 that it didn't ask for.
-  if (message === 'bad response') return failure(`${host} sent "100 Continue", which the request doesn't ask for`);
+  if (message === 'bad response') return { reason: `${host} sent "100 Continue", which the request doesn't ask for` };
   const words = LOST[code] ?? messageOr(code, message);
-  return failure(begun ? `the response broke off (${words})` : `the connection was lost before a response arrived (${words})`, {
-    lost: code in LOST,
-  });
+  const reason = begun ? `the response broke off (${words})` : `the connection was lost before a response arrived (${words})`;
+  return { reason, ...(code in LOST && { shows: 'lost connection' as const }) };
 }
 
 const CONNECTING: Readonly<Record<string, string>> = {

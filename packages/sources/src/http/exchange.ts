@@ -27,47 +27,24 @@ export interface ExchangeOptions {
   readonly onAnswered: (head: Omit<HttpResponse, 'body'>) => void;
 }
 
-/** The error of an exchange without a response, or with an unreadable one. Its message is a reason that can follow a subject. */
-export class ExchangeError extends Error {
-  /** The status of the response, if its headers arrived. */
-  readonly status: number | undefined;
-  /** True if any byte of a response had arrived, so the service is up. */
-  readonly begun: boolean;
-  /** True if a kept-alive connection turned out to be dead. A new one usually works. */
-  readonly stale: boolean;
-  /** True if the request itself can't be sent. */
-  readonly invalid: boolean;
-  /** True if no byte of the request was sent, so the request can't be at fault. */
-  readonly unsent: boolean;
-  /** True if the permit was void before the request could be sent: nothing was sent. */
-  readonly lapsed: boolean;
+/** How an exchange ended. A reason can follow a subject. */
+export type Exchanged = { readonly kind: 'response'; readonly response: HttpResponse } | Unanswered;
 
-  constructor(
-    reason: string,
-    {
-      status,
-      begun = false,
-      stale = false,
-      invalid = false,
-      unsent = false,
-      lapsed = false,
-    }: Partial<Omit<ExchangeError, keyof Error>> = {},
-  ) {
-    super(reason);
-    this.status = status;
-    this.begun = begun;
-    this.stale = stale;
-    this.invalid = invalid;
-    this.unsent = unsent;
-    this.lapsed = lapsed;
-  }
-}
+/** The end of an exchange without a response that can be read. */
+export type Unanswered =
+  /** Nothing was sent, because the permit was void. */
+  | { readonly kind: 'lapsed' }
+  /** Nothing was sent, because the request itself is invalid. */
+  | { readonly kind: 'invalid'; readonly reason: string }
+  /** Nothing was sent, because there was no connection. */
+  | { readonly kind: 'unreached'; readonly reason: string }
+  /** The request was sent, and no byte of a response came. `isStale`: on a kept-alive connection, which probably died while idle. */
+  | { readonly kind: 'lost'; readonly reason: string; readonly isStale: boolean }
+  /** A response came that is incomplete, or isn't HTTP. `status`: of the response, if its headers arrived. */
+  | { readonly kind: 'unreadable'; readonly reason: string; readonly status: number | undefined };
 
-/**
- * Sends one request and reads its whole response, within `timeoutMs` and `maxBodyBytes`. Rejects with an `ExchangeError`, or with
- * `signal.reason`.
- */
-export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
+/** Sends one request and reads its whole response, within `timeoutMs` and `maxBodyBytes`. Rejects with `signal.reason`. */
+export function exchange(options: ExchangeOptions): Promise<Exchanged> {
   const { clock, origin, timeoutMs, maxBodyBytes, signal } = options;
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
@@ -91,12 +68,15 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       forget();
       how();
     };
-    const breakOff = (error: Error): void => {
-      settle(() => reject(error));
+    const breakOff = (how: () => void): void => {
+      settle(how);
       controller?.abort(new Error('given up'));
     };
-    const failed = (reason: string, how: Partial<Pick<ExchangeError, 'begun' | 'stale' | 'invalid'>> = {}): ExchangeError =>
-      new ExchangeError(reason, { begun, ...how, status, unsent: controller === undefined });
+    const unanswered = (reason: string, isStale = false): Unanswered => {
+      if (begun) return { kind: 'unreadable', reason, status };
+      return controller === undefined ? { kind: 'unreached', reason } : { kind: 'lost', reason, isStale };
+    };
+    const failed = (reason: string, isStale?: boolean): void => breakOff(() => resolve(unanswered(reason, isStale)));
     const cancelTimer = clock.schedule(timeoutMs, () => {
       const { proxyAwaited } = options.connections;
       const seen =
@@ -105,9 +85,15 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
           : begun
             ? "the response wasn't complete"
             : 'no response arrived';
-      breakOff(failed(`${seen} within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`));
+      failed(`${seen} within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`);
     });
-    const forget = onAbort(signal, (reason) => breakOff(reason as Error));
+    const forget = onAbort(signal, (reason) => breakOff(() => reject(reason)));
+    const connectionFailed = (error: unknown): void => {
+      const { reason, shows } = connectionFailure({ error, ...ends, sent: controller !== undefined, begun });
+      if (shows === 'response') begun = true;
+      if (shows === 'invalid request') breakOff(() => resolve({ kind: 'invalid', reason }));
+      else failed(reason, shows === 'lost connection' && reused);
+    };
 
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(given, context: ConnectionContext | null) {
@@ -118,7 +104,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
           return;
         }
         reused = context?.reused === true;
-        if (!options.onSent()) breakOff(new ExchangeError('its permit is void', { lapsed: true }));
+        if (!options.onSent()) breakOff(() => resolve({ kind: 'lapsed' }));
       },
       onResponseStarted() {
         begun = true;
@@ -131,12 +117,12 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
         status = code;
         headers = joined(given);
         options.onAnswered({ status: code, headers });
-        if (options.method !== 'HEAD' && Number(headers['content-length']) > maxBodyBytes) breakOff(failed(oversizeReason(maxBodyBytes)));
+        if (options.method !== 'HEAD' && Number(headers['content-length']) > maxBodyBytes) failed(oversizeReason(maxBodyBytes));
       },
       onResponseData(_, chunk) {
         if (settled) return;
         bytes += chunk.length;
-        if (bytes > maxBodyBytes) breakOff(failed(oversizeReason(maxBodyBytes)));
+        if (bytes > maxBodyBytes) failed(oversizeReason(maxBodyBytes));
         else chunks.push(chunk);
       },
       onResponseEnd() {
@@ -144,17 +130,14 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
         const answered = status;
         const [only = Buffer.alloc(0)] = chunks;
         const raw = chunks.length > 1 ? Buffer.concat(chunks, bytes) : only;
-        const ended = (body: Buffer): void => settle(() => resolve({ status: answered, headers, body }));
+        const ended = (body: Buffer): void => settle(() => resolve({ kind: 'response', response: { status: answered, headers, body } }));
         const decoded = decodedBody({ raw, encoding: headers['content-encoding'], maxBytes: maxBodyBytes });
-        if (decoded instanceof Promise) decoded.then(ended, (error: Error) => settle(() => reject(failed(error.message))));
+        if (decoded instanceof Promise) decoded.then(ended, ({ message }: Error) => settle(() => resolve(unanswered(message))));
         else ended(decoded);
       },
       onResponseError(_, error) {
-        if (settled) return;
-        const sent = controller !== undefined;
-        const { reason, lost, begun: isBegun, invalid } = connectionFailure({ error, ...ends, sent, begun });
         // undici reports a proxy's 407 here while the response is still arriving, so the request must be aborted.
-        breakOff(failed(reason, { begun: isBegun, stale: lost && sent && reused && !isBegun, invalid }));
+        if (!settled) connectionFailed(error);
       },
     };
     const { method, path, body } = options;
@@ -163,11 +146,8 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
         { origin, method, path, headers: { ...options.headers }, ...(body !== undefined && { body }) },
         handler,
       );
-    started().catch((error: unknown) => {
-      // The dispatcher, which may be the caller's own, threw.
-      const { reason, invalid } = connectionFailure({ error, ...ends, sent: controller !== undefined, begun });
-      breakOff(failed(reason, { invalid }));
-    });
+    // The dispatcher, which may be the caller's own, threw.
+    started().catch(connectionFailed);
   });
 }
 

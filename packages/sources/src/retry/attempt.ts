@@ -3,16 +3,18 @@ import type { BudgetEvidence, Permit } from '@headgate/throttle';
 import { inOrder } from '../budgets.ts';
 import type { CheckedOptions } from '../checked-options.ts';
 import type { Connections } from '../http/connections.ts';
-import { exchange, ExchangeError } from '../http/exchange.ts';
-import type { HttpResponse } from '../http/response.ts';
+import { exchange, type Exchanged } from '../http/exchange.ts';
 import { budgetEvidence } from '../http/rate-headers.ts';
 import { type Redact, redaction } from '../http/redaction.ts';
+import type { HttpResponse } from '../http/response.ts';
 import { type SignedRequest, signRequest } from '../http/sign-request.ts';
-import { isUnder, type WireRequest, wireRequest } from '../http/wire-request.ts';
+import { isUnder, wireRequest } from '../http/wire-request.ts';
 import type { LimitCheck } from '../limit-check.ts';
-import type { SourceRequest, WholeDefinition } from '../source-definition.ts';
+import type { ClassifyContext, SourceRequest, WholeDefinition } from '../source-definition.ts';
 import { assertNumbers, atOnce, ofDefinition, readable, SourceError, thrown } from '../source-error.ts';
 import type { Verdict } from '../verdict.ts';
+import type { Outcome, Redirect } from './outcome.ts';
+import { MOST_REDIRECTS } from './policy.ts';
 import { lastingSecret, type SharedSecret } from './shared-secret.ts';
 import type { SourceCredential } from './source-credential.ts';
 
@@ -23,177 +25,225 @@ export interface AttemptContext<Query, Value> {
   readonly connections: Connections;
   /** Credentials by name, including ones that are no longer used. */
   readonly credentials: ReadonlyMap<string, SourceCredential>;
-}
-
-export interface AttemptOptions<Query, Value> extends AttemptContext<Query, Value> {
-  readonly credential: SourceCredential;
   readonly limitCheck: LimitCheck;
   readonly sharedSecret: SharedSecret;
+}
+
+/** One attempt of a query. */
+export interface Attempt<Query> {
+  readonly query: Query;
+  readonly subject: string;
+  readonly credential: SourceCredential;
   readonly permit: Permit;
   /** Returns false if an outage, or one of the credential, has begun since the permit was granted. */
   readonly maySend: () => boolean;
-  readonly query: Query;
-  readonly subject: string;
   /** The redirect to request instead of the query's own address. */
   readonly redirect: Redirect | undefined;
   readonly signal: AbortSignal;
 }
 
-/** An address of the service that a response has redirected to. */
-export interface Redirect {
-  readonly url: string;
-  /** True if the redirect is requested with GET and without a body (RFC 9110, section 15.4). */
-  readonly isGet: boolean;
-}
-
-export interface Attempted<Value> {
-  readonly verdict: Verdict<Value>;
-  /** The status of the response, if one came. */
-  readonly status?: number;
-  /** True if a part of a response came that Headgate can't read. */
-  readonly begun?: boolean;
-  /** True if the request was lost on a kept-alive connection, which probably died while idle. */
-  readonly stale?: boolean;
-  /** The address of a redirect that may be followed; after too many of them, `verdict` counts. */
-  readonly redirect?: Redirect;
-  /** The part of the credential's secret that stays the same from request to request. */
-  readonly secret?: string;
-  /** True if no byte of the request was sent. */
-  readonly unsent?: boolean;
-  /** True if nothing was sent, because the credential has no secret yet. */
-  readonly awaitsSecret?: boolean;
-}
-
-/**
- * Makes one attempt: signs, sends, reads and classifies, and settles the permit. Returns `lapsed` if nothing was sent because
- * the permit expired or became void. Rejects with `signal.reason` when aborted.
- */
-export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>): Promise<Attempted<Value> | 'lapsed'> {
-  const { definition, options, connections, credential, credentials, permit, query, subject, signal } = given;
-  const { service } = definition;
-  const about = { service, credential: credential.name, subject };
-  const { origin, basePath, userAgent } = options;
-  const { clock, timeoutMs } = options;
-  let signed: SignedRequest;
-  try {
-    const call = (): WireRequest =>
-      wireRequest({
-        request: redirectedRequest(atOnce(definition.toRequest(query)), given.redirect),
-        service,
-        subject,
-        origin,
-        basePath,
-        userAgent,
-      });
-    const request = ofDefinition({ service, subject, name: 'toRequest', call });
-    const signedWith = (name: string) => {
-      const { signer } = credentials.get(name) ?? credential;
-      return signRequest({ request, signer, origin, clock, timeoutMs, signal });
-    };
-    const own = signedWith(credential.name);
-    signed = own instanceof Promise ? await own : own;
-    const { secrets } = signed;
-    const refusal = credential.refusalOf(lastingSecret(secrets));
-    if (refusal !== undefined) {
-      permit.aborted();
-      return { verdict: { kind: 'unauthorized', error: refusal }, secret: lastingSecret(secrets), unsent: true };
-    }
-    const signedBy = async (name: string) => (await signedWith(name)).secrets;
-    const isRetired = (name: string) => credentials.get(name)?.retiredBy !== undefined;
-    const other = await given.sharedSecret({ credential: credential.name, secrets, isRetired, signedBy });
-    if (other !== undefined) {
-      permit.aborted();
-      return { verdict: { kind: 'unauthorized', error: shared(other, about) }, unsent: true };
-    }
-  } catch (thrownBy) {
+/** Makes one attempt: signs, sends, reads and classifies, and settles the permit. Rejects with `signal.reason` when aborted. */
+export async function attempt<Query, Value>(source: AttemptContext<Query, Value>, one: Attempt<Query>): Promise<Outcome<Value>> {
+  const { definition, options, connections, limitCheck } = source;
+  const { credential, permit, query, subject, signal } = one;
+  const { origin, clock, timeoutMs, maxBodyBytes } = options;
+  const about = { service: definition.service, credential: credential.name, subject };
+  const signed = await signedRequest(source, one);
+  if ('kind' in signed) {
     permit.aborted();
     signal.throwIfAborted();
-    const error = readable(thrownBy);
-    return { verdict: unsigned(error, about), unsent: true, awaitsSecret: isAwaitedSecret(error) };
+    return signed;
   }
   const redact = redaction(signed.secrets);
   const names = Object.keys(options.budgets);
   const answered = (evidence: readonly (BudgetEvidence | undefined)[]): void => {
     permit.answered(evidence);
     const stated = credential.budgets.map((budget, i) => ({ name: names[i] ?? '', budget, evidence: evidence[i] }));
-    given.limitCheck.check(stated, definition.evidence !== undefined);
+    limitCheck.check(stated, definition.evidence !== undefined);
   };
-  let answer: HttpResponse;
+  let sent: Exchanged | undefined;
   try {
-    answer = await exchange({
+    sent = await exchange({
       ...signed.request,
       connections,
       clock,
       origin,
       timeoutMs,
-      maxBodyBytes: options.maxBodyBytes,
+      maxBodyBytes,
       signal,
-      onSent: () => given.maySend() && permit.sent(),
+      onSent: () => one.maySend() && permit.sent(),
       onAnswered: (head) => {
         if (definition.evidence === undefined) answered([budgetEvidence({ head, epochMs: clock.epochMs() })]);
       },
     });
-  } catch (error) {
-    const failure = error instanceof ExchangeError ? error : undefined;
+  } finally {
     // If headers arrived, the permit is already settled, unless the definition reads its evidence from the whole response.
-    if (failure?.status === undefined) permit.aborted();
-    else permit.answered();
-    signal.throwIfAborted();
-    if (failure === undefined) throw error;
-    if (failure.lapsed) return 'lapsed';
-    const { status, begun, stale, invalid, unsent } = failure;
-    const reason = redact(failure.message);
-    const fatal = new SourceError({ ...about, code: 'HEADGATE_INVALID_REQUEST', retryable: false, message: `${about.subject}: ${reason}` });
-    const verdict: Verdict<Value> = invalid ? { kind: 'fatal', error: fatal } : { kind: 'transient', reason };
-    return { verdict, begun, stale, unsent, ...(status !== undefined && { status }) };
+    if (sent?.kind === 'unreadable' && sent.status !== undefined) permit.answered();
+    else if (sent?.kind !== 'response') permit.aborted();
   }
   signal.throwIfAborted();
-  const { status } = answer;
-  const { recentlyRefused } = credential;
-  const context = { query, service, subject, credential: credential.name, epochMs: clock.epochMs(), redact, recentlyRefused };
-  if (definition.evidence !== undefined) {
-    const refused = status === 429;
-    const call = () =>
-      inOrder(atOnce(definition.evidence?.(answer, context)) ?? {}, names).map((one) => {
-        if (!one) return undefined;
-        const { remaining, resetInMs, limit } = one;
-        assertNumbers({ remaining, resetInMs, limit });
-        return { ...one, refused };
-      });
-    let evidence: readonly (BudgetEvidence | undefined)[];
-    try {
-      evidence = ofDefinition({ service, subject, name: 'evidence', call });
-    } catch (error) {
-      permit.answered();
-      return { verdict: { kind: 'fatal', error: error as SourceError }, status };
+  switch (sent.kind) {
+    case 'lapsed':
+      return sent;
+    case 'invalid': {
+      const message = `${subject}: ${redact(sent.reason)}`;
+      return unsent({ kind: 'fatal', error: new SourceError({ ...about, code: 'HEADGATE_INVALID_REQUEST', retryable: false, message }) });
     }
-    answered(evidence);
-  }
-  if (REDIRECTS.has(status)) {
-    const location = answer.headers['location'] ?? '';
-    const to = location === '' ? null : URL.parse(location, `${origin}${signed.request.path}`);
-    if (definition.follow === undefined || to === null || !isUnder(options, to)) {
-      return {
-        verdict: { kind: 'fatal', error: redirected(to === null ? 'nowhere' : redact(`${to.origin}${to.pathname}`), status, about) },
-        status,
-      };
+    case 'unreached':
+    case 'lost':
+    case 'unreadable':
+      return { ...sent, reason: redact(sent.reason) };
+    case 'response': {
+      const { response } = sent;
+      const { recentlyRefused } = credential;
+      const context = { ...about, query, epochMs: clock.epochMs(), redact, recentlyRefused };
+      const secret = lastingSecret(signed.secrets);
+      if (definition.evidence !== undefined) {
+        const call = () =>
+          inOrder(atOnce(definition.evidence?.(response, context)) ?? {}, names).map((said) => checkedEvidence(said, response));
+        try {
+          answered(ofDefinition({ service: definition.service, subject, name: 'evidence', call }));
+        } catch (error) {
+          permit.answered();
+          return { kind: 'answered', status: response.status, verdict: { kind: 'fatal', error: error as SourceError }, secret: undefined };
+        }
+      }
+      return redirected(source, response, signed.request, redact, about) ?? classified(source, one, response, context, secret);
     }
-    const { method } = signed.request;
-    const isGet = method !== 'HEAD' && (status === 303 || (status < 303 && method === 'POST'));
-    return { verdict: { kind: 'fatal', error: tooManyRedirects(to, status, about) }, status, redirect: { url: to.href, isGet } };
   }
+}
+
+/** The fields that the errors of one attempt share. */
+interface About {
+  readonly service: string;
+  readonly credential: string;
+  readonly subject: string;
+}
+
+function unsent(verdict: Extract<Outcome<never>, { readonly kind: 'unsent' }>['verdict'], secret?: string): Outcome<never> {
+  return { kind: 'unsent', verdict, isAwaitingSecret: false, secret };
+}
+
+/** Makes the request and signs it. Returns the outcome if that can't be done, or if the credential must not be used. */
+async function signedRequest<Query, Value>(
+  { definition, options, credentials, sharedSecret }: AttemptContext<Query, Value>,
+  one: Attempt<Query>,
+): Promise<SignedRequest | Outcome<never>> {
+  const { query, subject, credential, redirect, signal } = one;
+  const { service } = definition;
+  const { origin, basePath, userAgent, clock, timeoutMs } = options;
+  const about = { service, credential: credential.name, subject };
   try {
-    const verdict = redactedVerdict(atOnce(definition.classify(answer, context)), redact);
-    if (verdict.kind === 'ok' && verdict.cost !== undefined) permit.corrected(inOrder(verdict.cost, names));
-    return { verdict, status, secret: lastingSecret(signed.secrets) };
+    const call = () => {
+      const request = redirectedRequest(atOnce(definition.toRequest(query)), redirect);
+      return wireRequest({ request, service, subject, origin, basePath, userAgent });
+    };
+    const request = ofDefinition({ service, subject, name: 'toRequest', call });
+    const signedWith = async (name: string): Promise<SignedRequest> => {
+      const { signer } = credentials.get(name) ?? credential;
+      return await signRequest({ request, signer, origin, clock, timeoutMs, signal });
+    };
+    const signed = await signedWith(credential.name);
+    const { secrets } = signed;
+    const refusal = credential.refusalOf(lastingSecret(secrets));
+    if (refusal !== undefined) return unsent({ kind: 'unauthorized', error: refusal }, lastingSecret(secrets));
+    const signedBy = async (name: string) => (await signedWith(name)).secrets;
+    const isRetired = (name: string) => credentials.get(name)?.retiredBy !== undefined;
+    const other = await sharedSecret({ credential: credential.name, secrets, isRetired, signedBy });
+    if (other === undefined) return signed;
+    const message = `${about.credential}: it has the same secret as ${other}, so ${service} counts both in one budget. Remove one of them.`;
+    return unsent({
+      kind: 'unauthorized',
+      error: new SourceError({ ...about, code: 'HEADGATE_CREDENTIAL_SHARED', retryable: false, message }),
+    });
+  } catch (thrownBy) {
+    const error = readable(thrownBy);
+    return { kind: 'unsent', verdict: unsigned(error, about), isAwaitingSecret: isAwaitedSecret(error), secret: undefined };
+  }
+}
+
+/**
+ * Returns the verdict on an error of the definition or the signer. Quotes only errors with a code of Headgate, because others can contain
+ * the secret.
+ */
+function unsigned(error: unknown, about: About): Extract<Outcome<never>, { readonly kind: 'unsent' }>['verdict'] {
+  if (error instanceof SourceError) return { kind: 'fatal', error };
+  if (isAwaitedSecret(error)) return { kind: 'transient', reason: `${about.credential}: ${error.message}` };
+  const known = error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('HEADGATE_');
+  const message = known ? error.message : 'its signer threw';
+  if (known && 'retryable' in error && error.retryable === true) return { kind: 'transient', reason: `${about.credential}: ${message}` };
+  const unsignable = known && error.code === 'HEADGATE_UNSIGNABLE_REQUEST';
+  const code = unsignable ? 'HEADGATE_UNSIGNABLE_REQUEST' : 'HEADGATE_CREDENTIAL_UNUSABLE';
+  const text = `${unsignable ? about.subject : about.credential}: the request couldn't be signed. ${message}`;
+  return { kind: unsignable ? 'fatal' : 'unauthorized', error: new SourceError({ ...about, code, retryable: false, message: text }) };
+}
+
+function checkedEvidence(said: BudgetEvidence | undefined, { status }: HttpResponse): BudgetEvidence | undefined {
+  if (!said) return undefined;
+  const { remaining, resetInMs, limit } = said;
+  assertNumbers({ remaining, resetInMs, limit });
+  return { ...said, refused: status === 429 };
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** Returns the outcome of a redirect; undefined for any other response. */
+function redirected(
+  { definition, options }: AttemptContext<never, unknown>,
+  { status, headers }: HttpResponse,
+  { method, path }: SignedRequest['request'],
+  redact: Redact,
+  about: About,
+): Outcome<never> | undefined {
+  if (!REDIRECTS.has(status)) return undefined;
+  const { location = '' } = headers;
+  const to = location === '' ? null : URL.parse(location, `${options.origin}${path}`);
+  const error = (message: string): SourceError =>
+    new SourceError({
+      ...about,
+      code: 'HEADGATE_REDIRECTED',
+      retryable: false,
+      status,
+      message: `${about.subject}: ${about.service} ${message}`,
+    });
+  if (definition.follow === undefined || to === null || !isUnder(options, to)) {
+    // Without the query of the address, which may hold a secret.
+    const where = to === null ? 'nowhere' : redact(`${to.origin}${to.pathname}`);
+    const message = `redirects to ${where} (${status}), but Headgate doesn't follow redirects with credentials. Request that address: correct baseUrl, or the path.`;
+    return { kind: 'answered', status, verdict: { kind: 'fatal', error: error(message) }, secret: undefined };
+  }
+  const isGet = method !== 'HEAD' && (status === 303 || (status < 303 && method === 'POST'));
+  const message = `redirected more than ${MOST_REDIRECTS} times (${status}), last within ${to.origin}. Check that the path exists.`;
+  return { kind: 'redirected', status, to: { url: to.href, isGet }, error: error(message) };
+}
+
+function redirectedRequest({ method, headers = {}, body, ...own }: SourceRequest, redirect: Redirect | undefined): SourceRequest {
+  const same = { ...(method !== undefined && { method }), headers, ...(body !== undefined && { body }) };
+  if (redirect === undefined) return { ...own, ...same };
+  const { url, isGet } = redirect;
+  if (!isGet) return { url, ...same };
+  return { url, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !/^content-/i.test(name))) };
+}
+
+function classified<Query, Value>(
+  { definition, options }: AttemptContext<Query, Value>,
+  { permit }: Attempt<Query>,
+  response: HttpResponse,
+  context: ClassifyContext<Query>,
+  secret: string,
+): Outcome<Value> {
+  const { status } = response;
+  const { service, subject, credential, redact } = context;
+  try {
+    const verdict = redactedVerdict(atOnce(definition.classify(response, context)), redact);
+    if (verdict.kind !== 'ok') return { kind: 'answered', status, verdict, secret };
+    if (verdict.cost !== undefined) permit.corrected(inOrder(verdict.cost, Object.keys(options.budgets)));
+    return { kind: 'usable', status, value: verdict.value };
   } catch (error) {
     const cause = readable(error);
-    const words = redact(thrown(cause));
-    const message = `${about.subject}: the response (${status}) couldn't be classified: classify of the ${service} source threw ${words}. Fix the definition of the source.`;
-    return {
-      verdict: { kind: 'fatal', error: new SourceError({ ...about, code: 'HEADGATE_CLASSIFY', retryable: false, status, message, cause }) },
-      status,
-    };
+    const message = `${subject}: the response (${status}) couldn't be classified: classify of the ${service} source threw ${redact(thrown(cause))}. Fix the definition of the source.`;
+    const bad = new SourceError({ service, subject, credential, code: 'HEADGATE_CLASSIFY', retryable: false, status, message, cause });
+    return { kind: 'answered', status, verdict: { kind: 'fatal', error: bad }, secret: undefined };
   }
 }
 
@@ -222,57 +272,4 @@ function redactedVerdict<Value>(verdict: Verdict<Value>, redact: Redact): Verdic
   if ('where' in verdict) return { ...verdict, where: redact(verdict.where) };
   if ('error' in verdict) verdict.error.message = redact(verdict.error.message);
   return verdict;
-}
-
-/** The fields that the errors of one attempt share. */
-export interface About {
-  readonly service: string;
-  readonly credential: string;
-  readonly subject: string;
-}
-
-function shared(other: string, about: About): SourceError {
-  const message = `${about.credential}: it has the same secret as ${other}, so ${about.service} counts both in one budget. Remove one of them.`;
-  return new SourceError({ ...about, code: 'HEADGATE_CREDENTIAL_SHARED', retryable: false, message });
-}
-
-export const MOST_REDIRECTS = 5;
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-
-function redirectedRequest({ method, headers = {}, body, ...own }: SourceRequest, redirect: Redirect | undefined): SourceRequest {
-  const same = { ...(method !== undefined && { method }), headers, ...(body !== undefined && { body }) };
-  if (redirect === undefined) return { ...own, ...same };
-  const { url, isGet } = redirect;
-  if (!isGet) return { url, ...same };
-  return { url, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !/^content-/i.test(name))) };
-}
-
-/**
- * Creates the error for a redirect that isn't followed. `to` is the redirect's redacted address without its query. The error doesn't quote the redirect's
- * query, which may hold a secret.
- */
-function redirected(to: string, status: number, about: About): SourceError {
-  const message = `${about.subject}: ${about.service} redirects to ${to} (${status}), but Headgate doesn't follow redirects with credentials. Request that address: correct baseUrl, or the path.`;
-  return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
-}
-
-function tooManyRedirects(to: URL, status: number, about: About): SourceError {
-  const message = `${about.subject}: ${about.service} redirected more than ${MOST_REDIRECTS} times (${status}), last within ${to.origin}. Check that the path exists.`;
-  return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
-}
-
-/**
- * Returns the verdict on an error of the definition or the signer. Quotes only errors with a code of Headgate, because others can contain
- * the secret.
- */
-function unsigned(error: unknown, about: About): Verdict<never> {
-  if (error instanceof SourceError) return { kind: 'fatal', error };
-  if (isAwaitedSecret(error)) return { kind: 'transient', reason: `${about.credential}: ${error.message}` };
-  const known = error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('HEADGATE_');
-  const message = known ? error.message : 'its signer threw';
-  if (known && 'retryable' in error && error.retryable === true) return { kind: 'transient', reason: `${about.credential}: ${message}` };
-  const unsignable = known && error.code === 'HEADGATE_UNSIGNABLE_REQUEST';
-  const code = unsignable ? 'HEADGATE_UNSIGNABLE_REQUEST' : 'HEADGATE_CREDENTIAL_UNUSABLE';
-  const text = `${unsignable ? about.subject : about.credential}: the request couldn't be signed. ${message}`;
-  return { kind: unsignable ? 'fatal' : 'unauthorized', error: new SourceError({ ...about, code, retryable: false, message: text }) };
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '@headgate/throttle';
-import { delayMs } from './backoff.ts';
+import { delayMs } from './deadline.ts';
 
 export interface CircuitOptions {
   readonly clock: Clock;

@@ -1,8 +1,9 @@
 import { bearer } from '@headgate/auth';
 import { virtualClock } from '@headgate/throttle/testing';
 import { describe, expect, test } from 'vitest';
+import { SourceError } from '../source-error.ts';
 import { sharedBudgets } from './shared-budgets.ts';
-import { sourceCredential, type SourceCredential } from './source-credential.ts';
+import { type RefusedRequest, sourceCredential, type SourceCredential } from './source-credential.ts';
 
 const clock = virtualClock();
 const shared = sharedBudgets({ budgets: {}, maxDelayMs: 0, clock });
@@ -14,38 +15,28 @@ const make = (requests = 15, windowMs = 60_000): SourceCredential =>
     maxDelayMs: 0,
     clock,
   });
-const refused = (credential: SourceCredential, retryInMs?: number): number =>
-  credential.refused({ grantedAtMs: clock.monotonicMs(), weights: [1], ...(retryInMs !== undefined && { retryInMs }) });
+const request = { grantedAtMs: 0, weights: [1], corrections: 0, secret: 'secret' };
+const hold = (credential: SourceCredential, ms: number, more: Partial<RefusedRequest> = {}): void =>
+  credential.apply({ kind: 'hold', ms }, { ...request, grantedAtMs: clock.monotonicMs(), ...more });
 
-test('refusals without a wait: a window, doubling up to 15 minutes, and from the start again after a response', () => {
+test('refusals in a row are counted, those of requests that were sent together as one', async () => {
   const credential = make();
-  expect(Array.from({ length: 6 }, () => refused(credential))).toEqual([60_000, 120_000, 240_000, 480_000, 900_000, 900_000]);
-  credential.accepted();
-  expect(refused(credential)).toBe(60_000);
-});
-
-test('requests refused together are one refusal', async () => {
-  const credential = make();
+  const refusals = (grantedAtMs = clock.monotonicMs()): number => credential.stateFor({ ...request, grantedAtMs }).refusals;
   const grantedAtMs = clock.monotonicMs();
+  expect([refusals(), credential.isRefused]).toEqual([1, false]);
   await clock.advance(100);
-  expect(credential.refused({ grantedAtMs, weights: [1] })).toBe(60_000);
-  expect(credential.refused({ grantedAtMs, weights: [1] })).toBe(60_000);
-});
-
-test('what the service says is believed, within reason', () => {
-  expect(refused(make(), 5_000)).toBe(5_000);
-  expect(refused(make(), 0)).toBe(1_000);
-  expect(refused(make(1, 200), -5)).toBe(200);
-  expect(refused(make(), 86_400_000)).toBe(86_400_000);
-  // A reset thousands of years away is ignored.
-  expect(refused(make(), 1e15)).toBe(60_000);
-  expect(refused(make(), Infinity)).toBe(60_000);
+  hold(credential, 1, { grantedAtMs });
+  expect([refusals(grantedAtMs), refusals(), credential.isRefused]).toEqual([1, 2, true]);
+  hold(credential, 1);
+  expect(refusals()).toBe(3);
+  credential.apply({ kind: 'accepted' }, request);
+  expect([refusals(), credential.isRefused]).toEqual([1, false]);
 });
 
 test('nothing starts meanwhile, and it is remembered for a minute', async () => {
   const credential = make();
   expect(credential.recentlyRefused).toBe(false);
-  refused(credential, 5_000);
+  hold(credential, 5_000);
   expect(credential.budgets[0]?.freeAt()).toBe(clock.monotonicMs() + 5_000);
   expect(credential.recentlyRefused).toBe(true);
   await clock.advance(60_001);
@@ -61,51 +52,69 @@ test('a refusal holds the budgets that its request used, and no others', () => {
     clock,
   });
   const free = () => credential.budgets.map((budget) => budget.freeAt() - clock.monotonicMs());
-  const grantedAtMs = clock.monotonicMs();
-  expect(credential.refused({ grantedAtMs, weights: [0, 1], retryInMs: 5_000 })).toBe(5_000);
+  const windowMs = (weights: readonly number[]): number => credential.stateFor({ ...request, weights }).windowMs;
+  hold(credential, 5_000, { weights: [0, 1] });
   expect(free()).toEqual([0, 5_000]);
   // A refusal of a request that costs nothing concerns all budgets.
-  expect(credential.refused({ grantedAtMs, weights: [0, 0], retryInMs: 90_000 })).toBe(90_000);
+  hold(credential, 90_000, { weights: [0, 0] });
   expect(free()).toEqual([90_000, 90_000]);
+  expect([windowMs([1, 0]), windowMs([1, 1]), windowMs([0, 0])]).toEqual([60_000, 1_000, 1_000]);
 });
 
-describe('a clock that is refused', () => {
-  function stamping(): { readonly credential: SourceCredential; readonly offsets: readonly number[] } {
-    const offsets: number[] = [];
-    const signer = { sign: () => ({ authorization: 'x' }), adjustClock: (ms: number) => void offsets.push(ms) };
+describe('a secret that is refused', () => {
+  const reading = () => {
+    let reads = 0;
+    const signer = { sign: () => ({ authorization: 'x' }), refused: () => void (reads += 1) };
     const credential = sourceCredential({
-      credential: { name: 'user', signer },
+      credential: { name: 'app', signer },
       budgets: { rate: { requests: 1, windowMs: 1 } },
       shared,
       maxDelayMs: 0,
       clock,
     });
-    return { credential, offsets };
-  }
+    return { credential, reads: () => reads };
+  };
+  const error = new SourceError({ code: 'HEADGATE_TOY', message: 'toy', retryable: false, service: 'toy' });
 
-  test('is corrected as often as the service says, where it accepts what comes in between', () => {
-    const { credential, offsets } = stamping();
-    for (const offset of [1_200_000, 0, -500_000, 7_000, 0]) {
-      expect(credential.clockRefused(offset)).toBe('corrected');
-      credential.accepted();
-    }
-    expect(offsets).toEqual([1_200_000, 0, -500_000, 7_000, 0]);
-    expect(credential.clockRefusals).toBe(5);
+  test('is read again, once until the next accepted request', () => {
+    const { credential, reads } = reading();
+    expect(credential.stateFor(request)).toMatchObject({ canReadSecret: true, isCorrected: false });
+    expect(credential.stateFor({ ...request, secret: undefined }).canReadSecret).toBe(false);
+    credential.apply({ kind: 'read secret', error }, request);
+    expect([reads(), credential.refusalOf('secret'), credential.refusalOf('other')]).toEqual([1, error, undefined]);
+    // The refusal of a request that was signed before says nothing new.
+    expect(credential.stateFor(request).isCorrected).toBe(true);
+    const later = { ...request, corrections: credential.corrections };
+    expect(credential.stateFor(later)).toMatchObject({ canReadSecret: false, isCorrected: false });
+    credential.apply({ kind: 'accepted' }, later);
+    expect(credential.stateFor(later).canReadSecret).toBe(true);
   });
 
-  test('is not corrected by more than a day', () => {
-    const { credential, offsets } = stamping();
-    expect(credential.clockRefused(86_400_001)).toBe('too far off');
-    expect(credential.clockRefused(-2.5e14)).toBe('too far off');
-    expect(credential.clockRefused(-86_400_000)).toBe('corrected');
-    expect(offsets).toEqual([-86_400_000]);
+  test("can't be read again by a signer that has it for good", () => {
+    expect(make().stateFor(request).canReadSecret).toBe(false);
   });
 
-  test('is given up after three times in a row, and at once where nothing can be corrected', () => {
-    const { credential } = stamping();
-    for (const offset of [5_000, 1e15, 5_000]) expect(credential.clockRefused(offset)).not.toBe('fatal');
-    expect(credential.clockRefused(5_000)).toBe('fatal');
-    expect(stamping().credential.clockRefused(NaN)).toBe('fatal');
-    expect(make().clockRefused(5_000)).toBe('fatal');
+  test('says nothing of requests that were in flight when the credential was given up', () => {
+    const { credential } = reading();
+    credential.apply({ kind: 'retire', error }, request);
+    expect(credential.stateFor(request).isCorrected).toBe(true);
   });
+});
+
+test('a clock that is refused is set, and the refusals in a row are counted', () => {
+  const offsets: number[] = [];
+  const signer = { sign: () => ({ authorization: 'x' }), adjustClock: (ms: number) => void offsets.push(ms) };
+  const credential = sourceCredential({
+    credential: { name: 'user', signer },
+    budgets: { rate: { requests: 1, windowMs: 1 } },
+    shared,
+    maxDelayMs: 0,
+    clock,
+  });
+  expect([make().stateFor(request).hasClock, credential.stateFor(request).hasClock]).toEqual([false, true]);
+  for (const offsetMs of [1_200_000, undefined]) credential.apply({ kind: 'set clock', offsetMs }, request);
+  expect(offsets).toEqual([1_200_000]);
+  expect([credential.corrections, credential.stateFor(request).clockRefusals]).toEqual([2, 2]);
+  credential.apply({ kind: 'passed over', error: new SourceError({ code: 'X', message: 'x', retryable: false, service: 'toy' }) }, request);
+  expect(credential.stateFor(request).clockRefusals).toBe(0);
 });

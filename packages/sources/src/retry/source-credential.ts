@@ -4,6 +4,7 @@ import { type NamedBudget, namedSnapshots } from '../budget-slots.ts';
 import { budgetOf } from '../budgets.ts';
 import type { SourceError } from '../source-error.ts';
 import type { Budgets, Credential } from '../source-options.ts';
+import type { CredentialState, Step } from './policy.ts';
 import type { SharedBudgets } from './shared-budgets.ts';
 
 /** A credential of a source, with its budgets and the service's refusals of it. */
@@ -19,46 +20,32 @@ export interface SourceCredential {
   readonly recentlyRefused: boolean;
   /** True from a refusal because of a rate limit until the next request that the service accepts. */
   readonly isRefused: boolean;
-  /** Number of refusals because of the clock. A refusal of a request that was signed before the last refusal says nothing new. */
-  readonly clockRefusals: number;
+  /** Number of corrections of the secret or the clock. */
+  readonly corrections: number;
   /** Reports whether a request could be sent before its permit expired. An expired permit lengthens the time limit of later permits. */
   prepared(how: { readonly lapsedAfterMs: number } | 'in time'): void;
-  /** Reports a refusal because of a rate limit. Holds budgets that the request uses. Returns the length of the hold in ms. */
-  refused(refusal: Refusal): number;
-  /** Reports a response that isn't a refusal. */
-  accepted(): void;
-  /** Number of refusals of the secret. A refusal of a request that was signed before the last refusal says nothing new. */
-  readonly secretRefusals: number;
+  /** Returns the facts that decide what follows a refusal of a request. */
+  stateFor(request: RefusedRequest): CredentialState;
+  /** Applies a step of the policy to the credential, except for `retire`, which the source does. */
+  apply(effect: Step['credential'], request: RefusedRequest): void;
   /** The error that ended the source's use of this credential; undefined while the source uses it. */
   readonly retiredBy: SourceError | undefined;
   /** Marks the credential as no longer used. The error of the first call stays. */
   retired(error: SourceError): void;
-  /** Returns true for a plausible wait, in ms, that is too long to wait for. */
-  isTooLong(retryInMs: number): boolean;
-  /**
-   * Reports that the service refused the secret. Returns true if the signer reads its secret again, and false if the signer can't, or has
-   * already done so since the last accepted request.
-   */
-  secretRefused(secret: string | undefined, error: SourceError): boolean;
   /** Returns the error of the last refusal if the service then refused this secret; undefined for any other secret. */
   refusalOf(secret: string): SourceError | undefined;
-  /**
-   * Reports that a service whose clock is `offsetMs` ahead of ours refused the timestamp. Corrects the signer's clock, if the signer allows
-   * it.
-   */
-  clockRefused(offsetMs: number): ClockCorrection;
 }
 
-/** `fatal`: a correction isn't possible, or several in a row didn't help. */
-export type ClockCorrection = 'corrected' | 'too far off' | 'fatal';
-
-export interface Refusal {
-  /** Monotonic ms when the permit of the refused request was granted. */
+/** A request that the service has refused. */
+export interface RefusedRequest {
+  /** Monotonic ms when its permit was granted. */
   readonly grantedAtMs: number;
-  /** The refused request's cost in each budget, in their order. */
+  /** Its cost in each budget, in their order. */
   readonly weights: readonly number[];
-  /** Wait that the response requests, in ms from now. */
-  readonly retryInMs?: number | undefined;
+  /** The credential's `corrections` before the request was signed. */
+  readonly corrections: number;
+  /** The lasting part of the secret with which it was signed, if that is known. */
+  readonly secret: string | undefined;
 }
 
 export interface SourceCredentialOptions {
@@ -72,19 +59,8 @@ export interface SourceCredentialOptions {
 }
 
 const RECENT_MS = 60_000;
-/** Maximum wait in ms after a refusal that doesn't request one. Such waits start with one window and double with each refusal in a row. */
-const LONGEST_STEP_MS = 15 * 60_000;
 /** Maximum wait in ms that a run waits out, unless a window of the budgets is longer. An hour more than a day, for resets of the day. */
 const LONGEST_HOLD_MS = 25 * 60 * 60_000;
-/** Maximum plausible wait in ms, about a year. A longer one is ignored. */
-const LONGEST_WAIT_MS = 400 * 24 * 60 * 60_000;
-/** Minimum wait after a refusal, in ms, even if the service requests less. If the window is shorter, one window is enough. */
-const SHORTEST_HOLD_MS = 1_000;
-
-/** Maximum clock offset that is corrected, in ms. */
-export const LARGEST_CLOCK_OFFSET_MS: number = 24 * 60 * 60_000;
-/** Maximum number of clock corrections in a row. After that, the clock is probably not the cause of the refusals. */
-export const MOST_CLOCK_REFUSALS = 3;
 
 export function sourceCredential(given: SourceCredentialOptions): SourceCredential {
   const { credential, shared, maxDelayMs, clock, journal } = given;
@@ -139,11 +115,10 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   const longestHoldMs = Math.max(LONGEST_HOLD_MS, ...budgets.map((budget) => budget.windowMs));
   let refusedAtMs = -Infinity;
   let refusals = 0;
+  let corrections = 0;
   let secretRefusals = 0;
-  let secretRefusalsInARow = 0;
   let lastRefused: { readonly secret: string; readonly error: SourceError } | undefined;
   let clockRefusals = 0;
-  let clockRefusalsInARow = 0;
   let retiredBy: SourceError | undefined;
 
   /**
@@ -158,10 +133,9 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
       ofAll,
       // The refusal is assumed to concern the shortest window.
       windowMs: Math.min(...held.map((budget) => budget.windowMs)),
-      hold: (ms: number): number => {
+      hold: (ms: number): void => {
         const until = clock.monotonicMs() + ms;
         for (const budget of held) budget.holdUntil(until);
-        return ms;
       },
     };
   };
@@ -178,57 +152,60 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
     get isRefused() {
       return refusals > 0;
     },
-    get clockRefusals() {
-      return clockRefusals;
+    get corrections() {
+      return corrections;
     },
     prepared(how) {
       preparationMs = how === 'in time' ? preparationMs / 2 : 2 * how.lapsedAfterMs;
     },
-    refused({ grantedAtMs, weights, retryInMs }) {
-      const { windowMs, hold, ofAll } = used(weights);
-      const holdAll = (ms: number): number => {
-        shared.refused(name, ofAll, ms);
-        return hold(ms);
-      };
-      // Requests in flight at the same time are refused together: that counts as one refusal.
-      if (grantedAtMs >= refusedAtMs) refusals += 1;
-      refusedAtMs = clock.monotonicMs();
-      const stepMs = Math.min(LONGEST_STEP_MS, windowMs * 2 ** (refusals - 1));
-      if (retryInMs === undefined || !(retryInMs <= longestHoldMs)) return holdAll(stepMs);
-      return holdAll(Math.max(retryInMs, Math.min(windowMs, SHORTEST_HOLD_MS)));
-    },
-    accepted() {
-      refusals = 0;
-      clockRefusalsInARow = 0;
-      secretRefusalsInARow = 0;
+    stateFor: ({ grantedAtMs, weights, corrections: before, secret }) => ({
+      isCorrected: before < corrections,
+      refusals: grantedAtMs >= refusedAtMs ? refusals + 1 : refusals,
+      windowMs: used(weights).windowMs,
+      longestHoldMs,
+      canReadSecret: signer.refused !== undefined && secret !== undefined && secretRefusals === 0,
+      hasClock: signer.adjustClock !== undefined,
+      clockRefusals,
+    }),
+    apply(effect, { grantedAtMs, weights, secret }) {
+      switch (effect.kind) {
+        case 'unchanged':
+          return;
+        case 'accepted':
+        case 'passed over':
+          refusals = 0;
+          clockRefusals = 0;
+          secretRefusals = 0;
+          return;
+        case 'hold': {
+          if (grantedAtMs >= refusedAtMs) refusals += 1;
+          refusedAtMs = clock.monotonicMs();
+          const { ofAll, hold } = used(weights);
+          shared.refused(name, ofAll, effect.ms);
+          hold(effect.ms);
+          return;
+        }
+        case 'read secret':
+          corrections += 1;
+          secretRefusals += 1;
+          if (secret !== undefined) lastRefused = { secret, error: effect.error };
+          signer.refused?.();
+          return;
+        case 'set clock':
+          corrections += 1;
+          clockRefusals += 1;
+          if (effect.offsetMs !== undefined) signer.adjustClock?.(effect.offsetMs);
+          return;
+        case 'retire':
+          corrections += 1;
+      }
     },
     get retiredBy() {
       return retiredBy;
     },
-    isTooLong: (retryInMs) => retryInMs > longestHoldMs && retryInMs <= LONGEST_WAIT_MS,
     retired(error) {
       retiredBy ??= error;
     },
-    get secretRefusals() {
-      return secretRefusals;
-    },
-    secretRefused(secret, error) {
-      secretRefusals += 1;
-      secretRefusalsInARow += 1;
-      if (signer.refused === undefined || secret === undefined || secretRefusalsInARow > 1) return false;
-      lastRefused = { secret, error };
-      signer.refused();
-      return true;
-    },
     refusalOf: (secret) => (secret === lastRefused?.secret ? lastRefused.error : undefined),
-    clockRefused(offsetMs) {
-      clockRefusals += 1;
-      clockRefusalsInARow += 1;
-      if (signer.adjustClock === undefined || !Number.isFinite(offsetMs)) return 'fatal';
-      if (clockRefusalsInARow > MOST_CLOCK_REFUSALS) return 'fatal';
-      if (Math.abs(offsetMs) > LARGEST_CLOCK_OFFSET_MS) return 'too far off';
-      signer.adjustClock(offsetMs);
-      return 'corrected';
-    },
   };
 }
