@@ -66,6 +66,11 @@ describe('valid sections', () => {
     expect(issuesOf({}, { credentials: [{ name: 'app', token: { url, id: 'i', secret: 's' } }] })).toEqual([]);
   });
 
+  it('secrets of OAuth 1.0a that no header could carry, because they are percent-encoded or only sign', () => {
+    const oauth1 = { consumerKey: 'é', consumerSecret: 'é', token: 'é', tokenSecret: 'é' };
+    expect(issuesOf({}, { credentials: [{ name: 'app', oauth1 }] })).toEqual([]);
+  });
+
   it('the end of a window in a parameter of the section', () => {
     const query = { from: '{since}', to: '{until}' };
     expect(issuesOf({ since: { from: '$.at', window: '30d' } }, { query })).toEqual([]);
@@ -244,6 +249,13 @@ describe('mistakes, each with its path and fix', () => {
     ],
   ])('%j', (section, message) => {
     expect(issuesOf({}, section)).toContain(message);
+  });
+
+  it('a stream or a topic with an underscore', () => {
+    expect(issuesOf({ to: 'my_topic' })).toEqual(["streams.items.to: isn't a topic name. Write letters, digits and dashes."]);
+    expect(issuesOf({}, { streams: { my_items: { get: '/' } } })).toEqual([
+      "streams.my_items: The key isn't a stream name. Write letters, digits and dashes.",
+    ]);
   });
 });
 

@@ -29,7 +29,7 @@ import { UTC, zoneOf } from './zone.ts';
 
 // The schema for a section with `use: rest`. The descriptions of its settings appear in the documentation and in the JSON Schema.
 
-const NAME = /^[A-Za-z][\w-]{0,49}$/;
+const NAME = /^[A-Za-z][A-Za-z\d-]{0,49}$/;
 const OWN_TOPICS = ['requests', 'dead-letters', 'state', 'walks'];
 const OWN_FIELDS = ['stream', 'since', 'until'];
 
@@ -100,10 +100,10 @@ const credential = z
     body: z.string().min(1).exactOptional().describe('Member of the JSON body, or field of the form, that carries the key.'),
     oauth1: z
       .strictObject({
-        consumerKey: secret().describe('Consumer key of the application.'),
-        consumerSecret: secret().describe('Its secret.'),
-        token: secret().exactOptional().describe('Access token of the user.'),
-        tokenSecret: secret().exactOptional().describe('Its secret.'),
+        consumerKey: secret({ encoded: true }).describe('Consumer key of the application.'),
+        consumerSecret: secret({ encoded: true }).describe('Its secret.'),
+        token: secret({ encoded: true }).exactOptional().describe('Access token of the user.'),
+        tokenSecret: secret({ encoded: true }).exactOptional().describe('Its secret.'),
       })
       .exactOptional()
       .describe('OAuth 1.0a, signed with HMAC-SHA1.'),
@@ -360,7 +360,11 @@ const stream = z
       .describe('File of a JSON Schema. A record that does not fit becomes a dead letter, and the rest of its page is written.'),
     every: duration().exactOptional().describe('Interval after which this stream is requested again. Default: `every` of the section.'),
     cost: z.int().positive().exactOptional().describe('Units that a request uses in each budget.'),
-    to: z.string().regex(NAME, "isn't a topic name.").exactOptional().describe('Topic of the records. Default: the name of the stream.'),
+    to: z
+      .string()
+      .regex(NAME, "isn't a topic name. Write letters, digits and dashes.")
+      .exactOptional()
+      .describe('Topic of the records. Default: the name of the stream.'),
     ...everyStream,
   })
   .superRefine((given, context) => {
