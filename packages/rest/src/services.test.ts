@@ -231,6 +231,28 @@ describe('signing in', () => {
     expect([records['items']?.length, deadLetters]).toEqual([2, []]);
   });
 
+  it('with a token that is requested, and again after the service refuses it with 403, if a rule says so', async () => {
+    let token = 0;
+    const { records, deadLetters } = await list(
+      {
+        credentials: [{ name: 'app', token: { url: '/token', id: 'me', secret: 'shh' } }],
+        limit,
+        errors: [{ status: 403, when: { '$.error': 'token expired' }, then: 'refused' }],
+        streams: { items: { get: '/items', key: '$.id', pages: { page: { query: 'page' } } } },
+      },
+      {
+        routes: {
+          'POST /token': () => ({ body: { access_token: `t${(token += 1)}`, expires_in: 3_600 } }),
+          'GET /items': ({ query, headers }) =>
+            headers['authorization'] === (query.get('page') === '1' ? 'Bearer t1' : 'Bearer t2')
+              ? { body: pageOf(some(4), Number(query.get('page')), 2) }
+              : { status: 403, body: { error: 'token expired' } },
+        },
+      },
+    );
+    expect([records['items']?.length, deadLetters, token]).toEqual([4, [], 2]);
+  });
+
   it('with a token that is requested, and again after it is refused', async () => {
     let token = 0;
     const { records, api } = await list(

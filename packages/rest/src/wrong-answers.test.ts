@@ -96,18 +96,14 @@ describe('a response without a body that names another page is followed', () => 
     ],
     ['by the number of pages in a header', { page: { query: 'p' }, last: { header: 'x-pages' } }, () => ({ 'x-pages': '3' })],
   ])('%s', async (_, pages, headers) => {
-    const found = await outcome(
-      { items: { get: '/items', key: '$.id', pages } },
-      {
-        routes: {
-          'GET /items': ({ query }) => {
-            const page = Number(query.get('p') ?? 1);
-            return page === 2 ? { status: 204, headers: headers(page) } : { headers: headers(page), body: [{ id: page }] };
-          },
-        },
-      },
-    );
-    expect(found).toMatchObject({ keys: ['1', '3'], codes: [], asked: 3 });
+    for (const status of [204, 304]) {
+      const answer = ({ query }: { readonly query: URLSearchParams }): ApiAnswer => {
+        const page = Number(query.get('p') ?? 1);
+        return page === 2 ? { status, headers: headers(page) } : { headers: headers(page), body: [{ id: page }] };
+      };
+      const found = await outcome({ items: { get: '/items', key: '$.id', pages } }, { routes: { 'GET /items': answer } });
+      expect(found).toMatchObject({ keys: ['1', '3'], codes: [], asked: 3 });
+    }
   });
 });
 
@@ -345,6 +341,22 @@ describe("a record that can't be written becomes a dead letter, and the others a
       expect(found).toMatchObject({ keys: ['1', '2'], codes: ['HEADGATE_INVALID_RECORD'], asked: 1 });
     },
   );
+
+  it.concurrent.each([
+    [
+      '2024-01-01 09:00:00',
+      'such as 2024-01-01 09:00:00. Write the zone in which the service means it, as in since: { zone: Europe/Berlin }',
+    ],
+    ['2024013110', 'is 2024013110, which can be read as two different times. Request another format, such as 2024-01-31T10:00:00Z'],
+    ['27/11/2026', 'is 27/11/2026, which can be read as two different times. Request another format, such as 2024-01-31T10:00:00Z'],
+  ])('but a list of nothing else fails, and says what to write: times such as %s', async (at, cure) => {
+    const { keys, codes, deadLetters } = await outcome(
+      { items: { ...stream, since: { from: '$.at' } } },
+      always({ body: { items: [{ id: 1, at }] } }),
+    );
+    expect([keys, codes]).toEqual([[], ['HEADGATE_INVALID_RECORD']]);
+    expect(deadLetters[0]?.message).toContain(cure);
+  });
 
   it.concurrent.each([[undefined], [null], [''], [{}], [[]], [true], [{ id: 1 }], [['a']], ['..'], ['.'], ['half \ud83d']])(
     'as a request of another stream, by %j',
