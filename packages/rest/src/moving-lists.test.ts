@@ -106,10 +106,12 @@ it('a list that changes while it is read loses no row and repeats none, whatever
         isExclusive: fc.boolean(),
         size: fc.integer({ min: 2, max: 4 }),
         rows: fc.array(change, { minLength: 4, maxLength: 15 }),
+        // All rows have one time, of more than a page.
+        isCrowded: fc.boolean(),
         // The changes before each request of each listing.
         listings: fc.array(fc.array(fc.array(change, { maxLength: 4 }), { maxLength: 12 }), { minLength: 3, maxLength: 3 }),
       }),
-      ({ way, order, isSent, isExclusive, size, rows, listings }) => {
+      ({ way, order, isSent, isExclusive, size, rows, isCrowded, listings }) => {
         const pages = WAYS[way];
         const isUnchecked = 'page' in pages || 'link' in pages || 'next' in pages;
         fc.pre(way !== 'last ID' || order === 'fixed');
@@ -132,7 +134,7 @@ it('a list that changes while it is read loses no row and repeats none, whatever
             else if (mayLeave || !isReading) service.rows.delete(id);
           }
         };
-        apply(rows, false);
+        apply(isCrowded ? rows.map((_, id) => ({ kind: 'put', id, wait: 0 })) : rows, false);
         const written: string[] = [];
         let carried: Carried | undefined;
         let begun: ReadonlyMap<number, Row> = new Map();
@@ -171,6 +173,22 @@ const stateOf = (order: string) =>
     since: { from: '$.at', order },
     pages: { page: { query: 'page' } },
   });
+
+it('rows of one time on several pages are looked at again, because two may have moved past a page', () => {
+  const service = new Service('ascending', 2, false);
+  for (let id = 1; id <= 6; id += 1) service.put(id);
+  let asked = 0;
+  const answer = (call: Asked) => {
+    asked += 1;
+    // Before page 3 of the time, row 5 moves to page 2. Before page 2 is requested again, to page 1.
+    const moved = { 5: [1], 6: [2, 3] }[asked] ?? [];
+    service.clock += 1_000;
+    for (const id of moved) service.put(id);
+    return service.answer(call);
+  };
+  const found = listed(stateOf('ascending'), { answer, now: NOW }).written as Row[];
+  expect(found.map(({ id }) => id).toSorted()).toEqual([1, 1, 2, 2, 3, 3, 4, 5, 6]);
+});
 
 it('a long list repeats no row at the edge of a page, although rows come before it', () => {
   const all = Array.from({ length: 12_500 }, (_, id) => ({ id, at: new Date(Date.UTC(2025, 0, 1) - id * 60_000).toISOString() }));
