@@ -60,7 +60,7 @@ export const KAFKA_ERRORS: Readonly<Record<string, KafkaError> & Record<KafkaErr
   INVALID_TOPIC_EXCEPTION: {
     code: 17,
     kind: 'final',
-    cure: 'Use only letters, digits, ".", "_" and "-" in topic names, and at most 249 characters.',
+    cure: 'Use only letters, digits, ".", "_" and "-" in topic names, at most 249 characters, and no name that differs from another one only in "." and "_".',
   },
   RECORD_LIST_TOO_LARGE: { code: 18, kind: 'final' },
   NOT_ENOUGH_REPLICAS: { code: 19, kind: 'later' },
