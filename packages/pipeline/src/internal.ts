@@ -22,6 +22,5 @@ export { openJournalledLane, type OpenJournalledLaneOptions } from './lane/journ
 export type { JournalReader } from './lane/lane-journal.ts';
 export type { LastCrawlOf, Left, StateOfLane, Worker, WorkerContext } from './definition/processor.ts';
 export { growingGroups } from './progress/growing-groups.ts';
-export { savedByCredential, walksDone } from './progress/forecast.ts';
 export { type SteadyTime, steadyTime } from './events/steady-time.ts';
 export { MAX_IN_WORK } from './jobs/walk.ts';

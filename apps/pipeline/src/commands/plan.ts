@@ -10,7 +10,7 @@ import {
   leftToDo,
   topicNames,
 } from '@headgate/pipeline';
-import { MAX_IN_WORK, growingGroups, savedByCredential, walksDone } from '@headgate/pipeline/internal';
+import { growingGroups } from '@headgate/pipeline/internal';
 import type { StateReading, TopicLog } from '@headgate/topics';
 import { partitionsOf } from '../run/topics.ts';
 import { countOpenOf, openDeadLetterLines } from '../status/open-dead-letters.ts';
@@ -27,8 +27,6 @@ import { type CommandContext, commandsFor, openLogToRead, readConfig } from './c
 
 /** Maximum crawls of a pipeline that have their own line. One more line counts the rest. */
 const LISTED = 50;
-/** Minimum time (ms) that another credential must save before `plan` suggests it. */
-const WORTH_SAVING_MS = 60_000;
 
 /** Writes the remaining work, the requests it needs and its finish time to stdout. Changes nothing. Resolves to the exit code. */
 export async function plan(context: CommandContext): Promise<number> {
@@ -80,8 +78,7 @@ interface Planned {
   readonly forecast: Forecast;
   /** False if sizes are unknown, or if jobs can create further jobs. */
   readonly isExact: boolean;
-  readonly savedMs: number | undefined;
-  /** The crawls of all lanes. `inMs` is the time until a crawl is done. It is set for the first crawls of a lane if all sizes are known. */
+  /** The crawls of all lanes. */
   readonly walks: readonly PlannedWalk[];
   /** The groups that have jobs, or get some from the records of others. Undefined if the pipeline has no groups. */
   readonly groups: readonly PlannedGroup[] | undefined;
@@ -90,7 +87,6 @@ interface Planned {
 interface PlannedWalk {
   readonly walk: WalkLeft;
   readonly lane: LaneLeft;
-  readonly inMs: number | undefined;
 }
 
 interface PlannedGroup {
@@ -101,17 +97,11 @@ interface PlannedGroup {
 }
 
 function planned(left: PipelineLeft, pipeline: Pipeline | undefined, now: number): Planned {
-  const walks = left.lanes.flatMap((lane) => {
-    // Crawls take turns. If one has an unknown size, the finish times of the others are unknown, too.
-    const isExact = lane.walks.every(({ pages }) => pages !== undefined);
-    const done = isExact ? walksDone(lane, { first: LISTED, concurrency: MAX_IN_WORK, now }) : [];
-    return lane.walks.map((walk, i) => ({ walk, lane, inMs: done[i] }));
-  });
-  const savedMs = pipeline?.credentials === undefined ? undefined : savedByCredential(left.lanes, { now });
+  const walks = left.lanes.flatMap((lane) => lane.walks.map((walk) => ({ walk, lane })));
   const all = forecast(left.lanes, { now });
   const groups = pipeline?.groups && plannedGroups(pipeline.groups, walks);
   const isExact = all.unknown === 0 && groups?.some(({ from }) => from.length > 0) !== true;
-  return { pipeline, left, forecast: all, isExact, savedMs, walks, groups };
+  return { pipeline, left, forecast: all, isExact, walks, groups };
 }
 
 function plannedGroups(groups: JobGroups, walks: readonly PlannedWalk[]): readonly PlannedGroup[] {
@@ -130,7 +120,7 @@ function plannedGroups(groups: JobGroups, walks: readonly PlannedWalk[]): readon
 function planJson(plans: readonly Planned[], now: number): object {
   const at = (inMs: number): string => new Date(now + inMs).toISOString();
   const pipelines = plans.map(
-    ({ pipeline, left: { pipeline: name, lanes, after }, forecast: { requests, inMs }, isExact, savedMs, walks, groups }) => ({
+    ({ pipeline, left: { pipeline: name, lanes, after }, forecast: { requests, inMs }, isExact, walks, groups }) => ({
       pipeline: name,
       requests,
       is_exact: isExact,
@@ -148,8 +138,7 @@ function planJson(plans: readonly Planned[], now: number): object {
       ),
       unit: pipeline?.unit,
       page_items: pipeline?.pageItems,
-      saved_by_one_more_credential_ms: savedMs,
-      walks: walks.map(({ walk, lane, inMs: own }) => ({
+      walks: walks.map(({ walk, lane }) => ({
         key: walk.key,
         group: pipeline?.groups?.of(walk.key),
         request: JSON.parse(walk.request) as unknown,
@@ -159,7 +148,6 @@ function planJson(plans: readonly Planned[], now: number): object {
         page: walk.page,
         pages: walk.pages,
         requests: walk.pages === undefined ? undefined : requestsOf(walk.page, walk.pages),
-        done_at: own === undefined ? undefined : at(own),
       })),
       groups: groups?.map(({ name: group, walks: { length: jobs }, from }) => ({
         group,
@@ -203,17 +191,14 @@ function planText(plans: readonly Planned[], now: number): string {
     const rate = isExact || pipeline === undefined ? [] : rateWords(name, pipeline, budgets);
     return rate.map((words) => `${name}: ${words}.`);
   });
-  const saved = plans.flatMap(({ left, savedMs = 0 }) =>
-    savedMs >= WORTH_SAVING_MS ? [`One more credential for ${left.pipeline} would save ${durationWords(savedMs)}.`] : [],
-  );
-  return `${[...lines, ...rates, ...saved].join('\n')}\n${behind}`;
+  return `${[...lines, ...rates].join('\n')}\n${behind}`;
 }
 
 function rowsOf(of: Planned, now: number): string[][] {
   const { left, forecast: all, isExact, walks, groups } = of;
   const { lanes } = left;
   const every = withWords(credentialsOf(lanes));
-  const rows = groups?.map((group) => groupRow(group, every, now)) ?? walks.slice(0, LISTED).map((walk) => walkRow(walk, now));
+  const rows = groups?.map((group) => groupRow(group, every)) ?? walks.slice(0, LISTED).map(walkRow);
   if (groups === undefined && walks.length > LISTED)
     rows.push([`and ${countWords(walks.length - LISTED, 'more crawl')}`, '', '', every, '']);
   const keys = lanes.reduce((sum, lane) => sum + lane.keys, 0);
@@ -234,20 +219,19 @@ function rowsOf(of: Planned, now: number): string[][] {
   return [...rows, [`all of ${left.pipeline}`, isExact ? '' : 'at least', groupedNumber(all.requests), every, done]];
 }
 
-function walkRow({ walk, lane, inMs }: PlannedWalk, now: number): string[] {
+function walkRow({ walk, lane }: PlannedWalk): string[] {
   const { key, page, pages } = walk;
-  const size =
-    pages === undefined ? '(size not known yet)' : inMs === undefined ? '' : `${when(now, inMs)} (if it is as long as last time)`;
+  const size = pages === undefined ? '(size not known yet)' : '(if it is as long as last time)';
   const requests = pages === undefined ? '?' : groupedNumber(requestsOf(page, pages));
   return [safeText(key), where(walk), requests, withWords(walk.credentials ?? credentialsOf([lane])), size];
 }
 
 /** The row of a group. A group with one job has the row of that job. */
-function groupRow({ name, walks, from }: PlannedGroup, every: string, now: number): string[] {
+function groupRow({ name, walks, from }: PlannedGroup, every: string): string[] {
   const [first] = walks;
   const parents = from.map((parent) => safeText(parent)).join(' and ');
   if (first === undefined) return [safeText(name), `a job per record of ${parents}`, '?', every, '(number not known yet)'];
-  if (walks.length === 1 && from.length === 0) return walkRow(first, now);
+  if (walks.length === 1 && from.length === 0) return walkRow(first);
   const known = walks.reduce((sum, { walk: { page, pages } }) => sum + (pages === undefined ? 1 : requestsOf(page, pages)), 0);
   const unknown = walks.filter(({ walk }) => walk.pages === undefined).length;
   const isLeast = unknown > 0 || from.length > 0;

@@ -49,32 +49,6 @@ it('the forecast for crawls that take turns is less than 5 % off at 10, 30 and 6
   for (const error of found) expect(error).toBeLessThan(0.05);
 });
 
-it('the forecast for each crawl is less than 5 % off if the sizes of all are known', async () => {
-  await using here = await place();
-  const users = { alpha: { followers: 700 }, beta: { followers: 350 }, gamma: { followers: 95 } };
-  await using api = await startFollowers({ window: { kind: 'rolling', limit: 100_000, windowMs: 1 }, users });
-  const first = await here.run([crawl({ url: api.url, users }, 1_000)], UNTOLD);
-  expect(first.view().work.flatMap((row) => (row.kind === 'walk' ? (row.doneAt ?? []) : []))).toEqual([]);
-  await first.finish();
-  await here.clock.advance(3_600_000);
-  const run = await here.run([crawl({ url: api.url, users }, 7)], UNTOLD);
-  const startedAt = here.clock.epochMs();
-  const [said, came] = [new Map<string, number>(), new Map<string, number>()];
-  await run.finish(({ work, progress }) => {
-    for (const row of work) {
-      if (row.kind !== 'walk') continue;
-      // Keeps the first forecast of each crawl after a fifth of the requests.
-      if (progress.done >= 23 && !said.has(row.key) && row.doneAt !== undefined) said.set(row.key, row.doneAt);
-      if (row.state === 'working') came.set(row.key, 0);
-      else if (came.get(row.key) === 0) came.set(row.key, here.clock.epochMs());
-    }
-  });
-  const lastMs = here.clock.epochMs();
-  expect([...said.keys()].toSorted()).toEqual(['@alpha', '@beta', '@gamma']);
-  const errors = [...said].map(([key, doneAt]) => Math.abs(doneAt - (came.get(key) || lastMs)) / (lastMs - startedAt));
-  for (const error of errors) expect(error).toBeLessThan(0.05);
-});
-
 it('the forecast for the keys of lookups is less than 5 % off', async () => {
   await using here = await place();
   await using api = await startBooks({ now: () => here.clock.epochMs() });

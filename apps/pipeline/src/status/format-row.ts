@@ -50,8 +50,6 @@ export interface JobRow extends TableRow {
   /** Identifies the row across redraws. */
   readonly key: string;
   readonly state: JobState;
-  /** Expected finish time of a crawl in progress, in words. Empty if it is unknown. */
-  readonly doneAt: string;
 }
 
 /** Rows for the first jobs: working ones, then failed, then done. A group of several jobs has one row. `others` counts the jobs without a row. */
@@ -89,7 +87,6 @@ export function jobRows(view: RunView, times: TimeWords, { text, state, most }: 
     rows: sorted.slice(0, most).map((row) => ({
       key: row.kind === 'walk' ? row.request : row.kind === 'group' ? `${row.pipeline} ${row.name}` : `${row.pipeline} keys`,
       state: stateOf(row),
-      doneAt: row.kind === 'walk' && row.doneAt !== undefined ? times.when(row.doneAt, view.now) : '',
       ...(row.kind === 'group'
         ? groupRow(row, view, times)
         : row.kind === 'keys'

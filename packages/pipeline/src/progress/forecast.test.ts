@@ -3,7 +3,7 @@ import { type RateBudget, admission, credentialPool, creditPool, dailyBudget, mo
 import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { type LaneWork, forecast, requestsUntilDone, savedByCredential, walksDone } from './forecast.ts';
+import { type LaneWork, forecast } from './forecast.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -112,45 +112,10 @@ describe('forecast', () => {
     expect(forecast([lane], { now: NOW })).toEqual({ requests: 8, unknown: 0, inMs: 25 * 60 * MINUTE_MS + 1_000 });
   });
 
-  it('knows what another credential would save', () => {
-    expect(savedByCredential([work({ walks: pages(31) })], { now: NOW })).toBe(15 * MINUTE_MS);
-    expect(savedByCredential([work({ walks: [{ page: 1 }] })], { now: NOW })).toBeUndefined();
-    expect(savedByCredential([], { now: NOW })).toBe(0);
-  });
-
-  it('gives another credential to the next lane, with the same budgets as its first one', () => {
-    const two = [budget(), budget({ credential: 'b' })];
-    expect(savedByCredential([work({ walks: pages(91), budgets: two })], { now: NOW })).toBe(15 * MINUTE_MS);
-    const [first, second] = [
-      work({ walks: pages(1), budgets: two }),
-      work({ lane: 1, walks: pages(31), budgets: [budget({ credential: 'c' })] }),
-    ];
-    expect(savedByCredential([first, second], { now: NOW })).toBe(15 * MINUTE_MS);
-    expect(savedByCredential([{ ...first, walks: pages(61) }, second], { now: NOW })).toBe(0);
-  });
-
   it('counts a shared limit once, whatever the number of credentials', () => {
     const { credential: _, ...all } = budget({ name: 'address', limit: 20 });
     const both = [all, budget(), budget({ credential: 'b' })];
     expect(forecast([work({ walks: pages(21), budgets: both })], { now: NOW }).inMs).toBe(15 * MINUTE_MS);
-    expect(savedByCredential([work({ walks: pages(21), budgets: both })], { now: NOW })).toBe(0);
-    expect(savedByCredential([work({ walks: pages(20), budgets: [all, budget()] })], { now: NOW })).toBe(15 * MINUTE_MS);
-  });
-
-  it('forecasts when each walk is done', () => {
-    const lane = work({ walks: pages(1, 10, 20) });
-    expect(walksDone(lane, { first: 3, concurrency: 500, now: NOW })).toEqual([0, 15 * MINUTE_MS, 30 * MINUTE_MS]);
-    expect(walksDone(lane, { first: 2, concurrency: 500, now: NOW, requestMs: 1_000 })).toEqual([1_000, 15 * MINUTE_MS + 10_000]);
-    expect(walksDone(work({ walks: [{ page: 3 }] }), { first: 1, concurrency: 500, now: NOW, requestMs: 1_000 })).toEqual([1_000]);
-  });
-
-  it('alternates lookups with the pages of walks, including walks that begin later', () => {
-    const rest = { first: 1, concurrency: 500, now: NOW };
-    const beside = (keys: number) => work({ walks: pages(8), keys, keysPerRequest: 100 });
-    expect([700, 701, 10_000].map((keys) => walksDone(beside(keys), rest))).toEqual([[0], [15 * MINUTE_MS], [15 * MINUTE_MS]]);
-    const behind = work({ walks: pages(8, 1), behind: { walks: 1, unknown: 0, pages: 20 } });
-    expect(walksDone(behind, rest)).toEqual([15 * MINUTE_MS]);
-    expect(walksDone(behind, { ...rest, first: 2 })).toEqual([15 * MINUTE_MS, 0]);
   });
 });
 
@@ -248,52 +213,4 @@ test('forecasts the number of lookups, each cut to the remaining quota', async (
 function freeSlots(of: RateBudget, clock: VirtualClock): BudgetSlots['free'] {
   const now = clock.monotonicMs();
   return Array.from({ length: of.limit }, (_, i) => ({ inMs: Math.max(0, of.freeAt(i + 1) - now), count: 1 }));
-}
-
-describe('requestsUntilDone', () => {
-  const ALL = { concurrency: Infinity, first: Infinity };
-
-  it('alternates walks in the order they began', () => {
-    expect(requestsUntilDone([1, 3, 10], ALL)).toEqual([1, 6, 14]);
-    expect(requestsUntilDone([10, 3, 1], ALL)).toEqual([14, 7, 3]);
-    expect(requestsUntilDone([], ALL)).toEqual([]);
-    expect(requestsUntilDone([2, 2, 2, 2], { concurrency: 1, first: 4 })).toEqual([2, 4, 6, 8]);
-    expect(requestsUntilDone(Array<number>(10_000).fill(400), { concurrency: 500, first: 1 })).toEqual([399 * 500 + 1]);
-  });
-
-  it('predicts the order of the fair queue', async () => {
-    const sizes = fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 20 });
-    await fc.assert(
-      fc.asyncProperty(sizes, fc.integer({ min: 1, max: 5 }), async (all, limit) => {
-        expect(requestsUntilDone(all, ALL)).toEqual(await asServed(all, limit));
-      }),
-    );
-  });
-});
-
-/** Returns the number of permits granted until each walk is done, as an admission grants them. */
-async function asServed(all: readonly number[], limit: number): Promise<number[]> {
-  const clock = virtualClock();
-  const pool = credentialPool({ members: [{ name: 'app', budgets: [rateBudget({ limit, windowMs: 1_000, clock })] }], clock });
-  const queue = admission({ pool, clock });
-  const credits = creditPool({ max: Infinity });
-  let granted = 0;
-  const walks = all.map(async (own) => {
-    const walk = {};
-    for (let page = 0; page < own; page += 1) {
-      const permit = await queue.acquire({ credits, items: 1, walk });
-      granted += 1;
-      if (page === own - 1) {
-        permit.answered();
-        return granted;
-      }
-      permit.answered();
-    }
-    return granted;
-  });
-  const done = Promise.all(walks);
-  let isDone = false;
-  void done.then(() => (isDone = true));
-  for (let i = 0; i < 2_000 && !isDone; i += 1) await clock.advance(1_100);
-  return await done;
 }

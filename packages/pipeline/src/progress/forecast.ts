@@ -4,8 +4,6 @@ import type { RestrictedWalks } from './request-sizes.ts';
 
 /** An unfinished walk: its next page and, if known, its size. */
 export interface WalkSize {
-  /** ID of the walk's request: `<requests topic>-<partition>-<offset>`. Absent if the walk isn't active. */
-  readonly request?: string;
   /** The next page, 1-based. */
   readonly page: number;
   /** Total pages, including the written ones; absent if unknown. */
@@ -107,56 +105,6 @@ function restrictedParts(lane: LaneWork): readonly LaneWork[] {
   });
 }
 
-/** Returns the time that one more credential at the end of the list would save, in ms. Undefined if unknown. */
-export function savedByCredential(lanes: readonly LaneWork[], options: ForecastOptions): number | undefined {
-  const { unknown, inMs } = forecast(lanes, options);
-  // If some walks need certain credentials, an additional one might not be allowed to send their requests.
-  if (unknown > 0 || lanes.some((lane) => restrictedParts(lane).length > 0)) return undefined;
-  const credentials = new Set(lanes.flatMap(({ budgets }) => budgets.flatMap(({ credential = [] }) => credential))).size;
-  const next = credentials % Math.max(1, lanes.length);
-  const more = lanes.map((lane) => {
-    // A limit on all credentials together doesn't grow with their number.
-    const own = lane.budgets.filter((one) => one.credential !== undefined);
-    const fresh = own.filter(({ credential }) => credential === own[0]?.credential).map(unused);
-    return lane.lane === next ? { ...lane, budgets: [...lane.budgets, ...fresh] } : lane;
-  });
-  return inMs - forecast(more, options).inMs;
-}
-
-/** Returns when each of the first walks of a lane is done, in ms from now. Up to `concurrency` walks take turns. */
-export function walksDone(
-  lane: LaneWork,
-  options: ForecastOptions & { readonly first: number; readonly concurrency: number },
-): readonly number[] {
-  const done = new Map<WalkSize, number>();
-  for (const part of restrictedParts(lane)) {
-    for (const [i, inMs] of doneInTurn(part, options).entries()) {
-      const walk = part.walks[i];
-      if (walk !== undefined) done.set(walk, Math.max(inMs, done.get(walk) ?? 0));
-    }
-  }
-  return doneInTurn(lane, options).map((inMs, i) => {
-    const walk = lane.walks[i];
-    return (walk && done.get(walk)) ?? inMs;
-  });
-}
-
-function doneInTurn(lane: LaneWork, { first, concurrency, ...options }: Parameters<typeof walksDone>[1]): readonly number[] {
-  const pages = lane.walks.map((walk) => pagesLeft(walk) ?? 1);
-  const { inFlight = 0 } = lane;
-  const pace = paceOf(lane, options);
-  const requests = needOf(lane, pace).requests - inFlight;
-  const isMore = (lane.behind?.walks ?? 0) > 0;
-  const lookups = Math.ceil(lane.keys / lane.keysPerRequest);
-  return requestsUntilDone(pages, { concurrency, first }).map((turns, i) => {
-    const own = pages[i] ?? 1;
-    // If more walks follow, each finished walk is replaced, so a round always has one request per walk in `walks`. Otherwise, rounds get
-    // shorter, and lookups also take turns.
-    const until = Math.max(0, (isMore ? own * Math.max(1, lane.walks.length) : turns + Math.min(lookups, own)) - inFlight);
-    return started({ pages: Math.min(requests, until), keys: 0 }, pace).inMs + own * (options.requestMs ?? 0);
-  });
-}
-
 function sum<Key extends string>(all: readonly Readonly<Record<Key, number>>[], key: Key): number {
   return all.reduce((total, one) => total + one[key], 0);
 }
@@ -248,10 +196,6 @@ function merged(all: readonly Slots[]): readonly Slots[] {
   );
 }
 
-function unused(budget: BudgetSlots): BudgetSlots {
-  return { ...budget, credential: 'another', free: [{ inMs: 0, count: budget.limit }] };
-}
-
 /**
  * Returns when the last request of the work starts, in ms from now, and the number of requests. Each request starts as soon as the budgets
  * allow.
@@ -326,48 +270,4 @@ function later(
     ];
   });
   return { ...budget, free: merged(free.filter(({ inMs, count }) => count > 0 && inMs < Infinity)) };
-}
-
-export interface RequestsUntilDoneOptions {
-  /** Maximum number of active walks. When a walk is done, the next one starts. */
-  readonly concurrency: number;
-  /** Number of walks to forecast, from the first one on. */
-  readonly first: number;
-}
-
-/**
- * Returns how many requests all walks together send until each of the first walks is done. Active walks take turns: each sends one request
- * per round, in the order in which they started. The result is exact if all walks are active at once, and otherwise exact to within a
- * round.
- */
-export function requestsUntilDone(pages: readonly number[], { concurrency, first }: RequestsUntilDoneOptions): number[] {
-  /** For each walk, the round after which it starts. */
-  const begins: number[] = [];
-  /** The last rounds of the active walks, ascending. */
-  const ends: number[] = [];
-  for (const own of pages) {
-    const begin = ends.length < concurrency ? 0 : (ends.shift() ?? 0);
-    begins.push(begin);
-    insert(ends, begin + own);
-  }
-  return pages.slice(0, first).map((own, i) => {
-    const end = (begins[i] ?? 0) + own;
-    let requests = 0;
-    for (const [j, other] of pages.entries()) {
-      const begin = begins[j] ?? 0;
-      // A walk later in the order takes its turn in the last round only after this walk is done.
-      requests += Math.min(other, Math.max(0, (j <= i ? end : end - 1) - begin));
-    }
-    return requests;
-  });
-}
-
-function insert(ascending: number[], value: number): void {
-  let [low, high] = [0, ascending.length];
-  while (low < high) {
-    const between = (low + high) >> 1;
-    if ((ascending[between] ?? 0) <= value) low = between + 1;
-    else high = between;
-  }
-  ascending.splice(low, 0, value);
 }

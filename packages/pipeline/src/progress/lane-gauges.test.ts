@@ -60,7 +60,7 @@ test('a job that waits for the active walk of its key has no gauge, counts as no
   const { work, lanes } = laneGauges({ ...options, credits: creditPool({ max: 1 }), load: 4, now: 0 });
   expect([work.length, lanes]).toMatchObject([1, [{ inWork: 1, behind: 3 }]]);
   expect(laneWork(options)).toMatchObject({
-    walks: [{ request: 'r', page: 1, pages: 5 }],
+    walks: [{ page: 1, pages: 5 }],
     behind: { walks: 3, unknown: 1, pages: 8 },
     restricted: [{ credentials: ['a'], walks: 1, unknown: 0, pages: 3 }],
   });

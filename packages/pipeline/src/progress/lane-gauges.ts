@@ -147,7 +147,7 @@ export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | '
   return {
     pipeline,
     lane,
-    walks: active(inWork).map(({ offset, request, page }) => ({ request, page, ...expected.get(offset) })),
+    walks: active(inWork).map(({ offset, page }) => ({ page, ...expected.get(offset) })),
     ...inactive(options),
     keys: inWork.keys + behind.keys,
     keysPerRequest: behind.keysPerRequest,

@@ -3,7 +3,7 @@ import { admission, credentialPool, creditPool, rateBudget } from '@headgate/thr
 import { virtualClock } from '@headgate/throttle/testing';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type LaneWork, forecast, walksDone } from './forecast.ts';
+import { type LaneWork, forecast } from './forecast.ts';
 import { laneBacklog } from './request-sizes.ts';
 
 const WINDOW_MS = 60_000;
@@ -93,12 +93,6 @@ function all({ limit }: { readonly limit: number }): BudgetSlots {
   const { credential: _, ...shared } = budget('', { limit });
   return { ...shared, name: 'address' };
 }
-
-test('a walk is done when its credential has had the turns of those before it', () => {
-  const lane = work({ walks: [walkOf(2, 'a'), walkOf(2, 'a'), walkOf(1, 'b'), { page: 1, pages: 1 }] });
-  const done = walksDone(lane, { now: NOW, first: 9, concurrency: 9 });
-  expect(done.map((inMs) => inMs / WINDOW_MS)).toEqual([2, 3, 0, 1]);
-});
 
 test('walks that are not in work are counted by their credentials, and no longer when they begin', async () => {
   const sizes = [['a'], undefined, ['a'], ['b']].map((credentials, i) => ({

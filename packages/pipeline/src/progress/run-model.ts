@@ -24,7 +24,7 @@ export interface RunModel {
   readonly failingSince: (pipeline: string) => number | undefined;
   /**
    * Returns the state of the run. Calls `left`, which returns the remaining work, if an event has come since the last forecast, or if that
-   * forecast is at least a second old. Without `left`, the snapshot has the last forecast, and no finish times.
+   * forecast is at least a second old. Without `left`, the snapshot has the last forecast, and no finish time.
    */
   snapshot(gauges: RunGauges, left?: () => readonly LaneWork[]): RunSnapshot;
   /** Renews the forecast for the run's last snapshot, which gets no `left`. Call it when the run is told to stop, and when it has ended. */
@@ -160,7 +160,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
       const now = clock.epochMs();
       if (left !== undefined && progress.isDue) progress.forecast(left());
       const failed = new Set(Array.from(failedLanes.values(), ({ pipeline }) => pipeline));
-      const rows = [...walks.rows(gauges.work, left === undefined ? new Map() : progress.walksDoneAt)];
+      const rows = [...walks.rows(gauges.work)];
       const shown = [...totals].map(([name, { failing, lastSuccessAt, counts, groups: ended }]): [string, PipelineSnapshot] => {
         const known = pipelines.find((one) => one.name === name);
         const groups =

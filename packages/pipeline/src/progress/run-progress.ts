@@ -1,11 +1,8 @@
 import type { Clock } from '@headgate/throttle';
-import { type Forecast, type ForecastOptions, type LaneWork, forecast, walksDone } from './forecast.ts';
-import { MAX_IN_WORK } from '../jobs/walk.ts';
+import { type Forecast, type LaneWork, forecast } from './forecast.ts';
 import type { Progress } from './run-snapshot.ts';
 
 const FORECAST_EVERY_MS = 1_000;
-/** Maximum number of walks per lane that get a finish time. */
-const FORECAST_WALKS = 50;
 
 export interface RunProgressOptions {
   readonly clock: Clock;
@@ -24,8 +21,6 @@ export interface RunProgress {
   forecast(left: readonly LaneWork[]): void;
   /** `isExact`: false if a lane of the pipeline has failed. `isTimed`: whether to include the expected finish time. */
   of(pipeline: string, options: { readonly isExact: boolean; readonly isTimed: boolean }): Progress;
-  /** Expected finish times of the next walks of each lane, epoch ms, by request ID. Lanes with a walk of unknown size are left out. */
-  readonly walksDoneAt: ReadonlyMap<string, number>;
 }
 
 interface PipelineForecast extends Forecast {
@@ -38,8 +33,6 @@ const NOTHING_LEFT: PipelineForecast = { requests: 0, unknown: 0, inMs: 0, doneB
 export function runProgress({ clock, done, requestMs: meanMs }: RunProgressOptions): RunProgress {
   let forecastAtMs = -Infinity;
   let hasChanged = true;
-  let walksForecastAtMs = -Infinity;
-  let walksDoneAt: ReadonlyMap<string, number> = new Map();
   let forecasts: ReadonlyMap<string, PipelineForecast> = new Map();
   return {
     noteChange() {
@@ -53,13 +46,12 @@ export function runProgress({ clock, done, requestMs: meanMs }: RunProgressOptio
       hasChanged = false;
       const now = clock.epochMs();
       const byPipeline = [...Map.groupBy(left, ({ pipeline }) => pipeline)];
-      const optionsOf = (pipeline: string): ForecastOptions => ({ now, requestMs: meanMs(pipeline) });
       forecasts = new Map(
-        byPipeline.map(([pipeline, lanes]) => [pipeline, { ...forecast(lanes, optionsOf(pipeline)), doneBefore: done(pipeline) }]),
+        byPipeline.map(([pipeline, lanes]) => [
+          pipeline,
+          { ...forecast(lanes, { now, requestMs: meanMs(pipeline) }), doneBefore: done(pipeline) },
+        ]),
       );
-      if (forecastAtMs - walksForecastAtMs < FORECAST_EVERY_MS) return;
-      walksForecastAtMs = forecastAtMs;
-      walksDoneAt = new Map(left.flatMap((lane) => walksDoneIn(lane, optionsOf(lane.pipeline))));
     },
     of(pipeline, { isExact, isTimed }) {
       const now = clock.epochMs();
@@ -70,23 +62,7 @@ export function runProgress({ clock, done, requestMs: meanMs }: RunProgressOptio
       const doneAt = Math.round(Math.max(now, now - agoMs + inMs));
       return { done: doneNow, left, isExact: isExact && unknown === 0, ...(isTimed && left > 0 && { doneAt }) };
     },
-    get walksDoneAt() {
-      return walksDoneAt;
-    },
   };
-}
-
-/**
- * Returns the finish times of a lane's first walks, by request ID. Walks take turns, so the result is empty if the lane has a walk of
- * unknown size.
- */
-function walksDoneIn(lane: LaneWork, options: ForecastOptions): [request: string, doneAt: number][] {
-  if ((lane.behind?.unknown ?? 0) > 0 || lane.walks.some(({ pages }) => pages === undefined)) return [];
-  const done = walksDone(lane, { ...options, first: FORECAST_WALKS, concurrency: MAX_IN_WORK });
-  return done.flatMap((inMs, i) => {
-    const { request } = lane.walks[i] ?? {};
-    return request === undefined ? [] : [[request, Math.round(options.now + inMs)]];
-  });
 }
 
 export function totalProgress(all: readonly Progress[]): Progress {

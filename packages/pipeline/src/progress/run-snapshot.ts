@@ -144,8 +144,6 @@ export interface WalkRow {
   readonly items: number;
   /** Expected total pages, if known. */
   readonly expected?: number;
-  /** Expected time of the last page's response. Set for the first 50 walks of a lane, if the sizes of all walks of the lane are known. */
-  readonly doneAt?: number;
   /** Current activity. Set while the walk, or the work after it, isn't finished. */
   readonly doing?: Doing;
   /** Why the walk failed. Absent if it hasn't. */

@@ -7,7 +7,7 @@ const KEPT_WALKS = 1_000;
 const KEPT_AWAY = 10_000;
 
 /** `isAway`: true if this process no longer holds the walk's lane. */
-type Walk = Omit<WalkRow, 'doing' | 'expected' | 'doneAt'> & { readonly isAway?: boolean };
+type Walk = Omit<WalkRow, 'doing' | 'expected'> & { readonly isAway?: boolean };
 
 /** The display rows of a run's walks, in bounded memory. */
 export interface WalkRows {
@@ -20,8 +20,8 @@ export interface WalkRows {
   ): void;
   /** Hides the active walks of a lane that this process no longer holds. */
   leave(lane: { readonly pipeline: string; readonly lane: number }): void;
-  /** `work`: gauges of the active work. `doneAts`: expected finish times, epoch ms, by request ID. */
-  rows(work: readonly WorkGauge[], doneAts: ReadonlyMap<string, number>): Generator<WalkRow>;
+  /** `work`: gauges of the active work. */
+  rows(work: readonly WorkGauge[]): Generator<WalkRow>;
 }
 
 export function walkRows(): WalkRows {
@@ -75,18 +75,16 @@ export function walkRows(): WalkRows {
         forget(({ isAway }) => isAway === true);
       }
     },
-    *rows(work, doneAts) {
+    *rows(work) {
       const gauges = new Map(work.flatMap((gauge) => (gauge.request === undefined ? [] : [[gauge.request, gauge] as const])));
       for (const { isAway, ...walk } of walks.values()) {
         const gauge = gauges.get(walk.request);
         gauges.delete(walk.request);
         if (isAway === true) continue;
         const expected = gauge?.expected;
-        const doneAt = walk.state === 'working' ? doneAts.get(walk.request) : undefined;
         yield {
           ...walk,
           ...(expected !== undefined && { expected: Math.max(expected, walk.pages) }),
-          ...(doneAt !== undefined && { doneAt }),
           ...(gauge !== undefined && { doing: gauge.doing }),
         };
       }

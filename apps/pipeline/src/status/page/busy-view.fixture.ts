@@ -115,10 +115,10 @@ function walk(i: number, now: number): WorkRow {
   if (i === 3) return { ...of, state: 'completed', pages: 1, items: 7 };
   if (i === 1) {
     const doing = { state: 'retrying', at: now + 4_000, reason: '503 Service Unavailable' } as const;
-    return { ...of, state: 'working', pages: 30, items: 150_000, expected: 120, doneAt: now + 7_200_000, doing };
+    return { ...of, state: 'working', pages: 30, items: 150_000, expected: 120, doing };
   }
   const doing = { state: 'waiting', for: 'budget', until: now + 451_000 } as const;
-  return { ...of, state: 'working', pages: 412, items: 2_060_000, expected: 1_020, doneAt: now + 3_600_000 * (i + 1), doing };
+  return { ...of, state: 'working', pages: 412, items: 2_060_000, expected: 1_020, doing };
 }
 
 /** The history that a run's events produce, minute by minute. */

@@ -82,7 +82,7 @@ it('the page updates only what has changed, and keeps the selection, the focus, 
   }`);
   const [first, ...others] = view.work;
   if (first?.kind !== 'walk') throw new Error('no walk');
-  const { doing: _, doneAt: __, ...ended } = first;
+  const { doing: _, ...ended } = first;
   view = { ...view, outcome: 'failed', work: [{ ...ended, state: 'completed', pages: 1_020 }, ...others] };
   await expect.poll(async () => await page.title()).toBe('failed · headgate');
   expect(await page.locator('h1').textContent()).toBe('headgate failed');

@@ -77,8 +77,8 @@ const PARTS = {
       row(i, name, cell(bar(share, name), 'bar'), cell(`${progress.trim()} ${window}`), note([next, why].filter(Boolean).join(', '), tone)),
     ),
   work: ({ rows }) =>
-    rows.map(({ key, name, share, progress, amount, doneAt, note: now, tone }) =>
-      row(key, name, cell(bar(share, name), 'bar'), cell(progress), cell(amount, 'amount'), cell(doneAt, 'when'), note(now, tone)),
+    rows.map(({ key, name, share, progress, amount, note: now, tone }) =>
+      row(key, name, cell(bar(share, name), 'bar'), cell(progress), cell(amount, 'amount'), note(now, tone)),
     ),
   'work-rest': ({ rest }) => (rest === '' ? [] : [h('p', { 'data-key': 'rest' }, rest)]),
   charts: ({ charts }) => charts.map(chart),
