@@ -7,7 +7,7 @@ import { PipelineError } from '../settings/pipeline-error.ts';
 import { reasonOf } from '../topics/dead-letter.ts';
 import { type PendingRecord, REQUESTS, type TopicMap, countRecords, madeRecord } from '../topics/topic.ts';
 import type { WorkerContext } from '../definition/processor.ts';
-import { sizedRecords, withRaisedLimits } from '../lane/record-size.ts';
+import { sizedRecords } from '../lane/record-size.ts';
 import { pendingDeadLetter } from './pending-dead-letter.ts';
 import type { LastCrawls } from './last-crawls.ts';
 import type { After, Crawl } from './walk-definition.ts';
@@ -175,7 +175,7 @@ export function afterWork<Topics extends TopicMap>(
     let inFlight: PendingRecord[] = [];
     const commit = async (left: Unfinished | null): Promise<void> => {
       const request = { pipeline, request: crawl.id, defaultId: String(made) };
-      const records = await withRaisedLimits(() => sizedRecords(inFlight, { ...request, key: crawl.key, lane, name: 'after' }), lane);
+      const records = sizedRecords(inFlight, { ...request, key: crawl.key, lane, name: 'after' });
       await lane.commit({ records, state: [[stateKey, left]] });
       written.upTo = made;
       countRecords(inFlight, written.counts);

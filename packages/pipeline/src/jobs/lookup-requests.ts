@@ -4,7 +4,7 @@ import type { Lane, StateChange } from '../lane/lane.ts';
 import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../lane/offset-ranges.ts';
 import type { RequestRecord } from '../topics/request.ts';
 import type { StateOfLane } from '../definition/processor.ts';
-import { assertRecordSize, limitsAskedAgain } from '../lane/record-size.ts';
+import { assertRecordSize } from '../lane/record-size.ts';
 import { requestId } from './pending-dead-letter.ts';
 
 /** An unfinished request: its keys, and which of them are answered, by their index in `keys`. */
@@ -126,7 +126,7 @@ export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupReq
     keptKeys,
     check({ key, offset }, { valid, invalid }) {
       if (valid.length + invalid.length < 2) return;
-      const of = { pipeline, key: key || requestId(lane, offset), lane: limitsAskedAgain(lane), name: 'keys', which: 'one of its keys' };
+      const of = { pipeline, key: key || requestId(lane, offset), lane, name: 'keys', which: 'one of its keys' };
       for (const part of partsOf(valid)) assertRecordSize([lane.stateRecord([`${STATE_KEYS.keys}${offset}/0`, part])], of);
     },
     open(record, request, { valid, invalid }) {

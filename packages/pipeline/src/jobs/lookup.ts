@@ -9,7 +9,7 @@ import { type DeadLetterContent, reasonOf } from '../topics/dead-letter.ts';
 import { requestContent } from '../topics/request.ts';
 import { type PendingRecord, type TopicMap, countRecords, madeRecord } from '../topics/topic.ts';
 import type { SourceControls, Processor, Worker, WorkerContext } from '../definition/processor.ts';
-import { sizedRecords, withRaisedLimits } from '../lane/record-size.ts';
+import { sizedRecords } from '../lane/record-size.ts';
 import { type PendingDeadLetter, pendingDeadLetter, replayable, requestId } from './pending-dead-letter.ts';
 import type { LookupDeadLetter, LookupDefinition } from './lookup-definition.ts';
 import { type CheckedKeys, type LookupKey, type LookupRequest, keptLookups, lookupRequests } from './lookup-requests.ts';
@@ -297,8 +297,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       let failure: PendingDeadLetter | undefined;
       try {
         const request = { pipeline, request: of.id, defaultId: key, origin: of.record, headers: tracing?.headers(keys) };
-        const created = withRaisedLimits(() => sizedRecords(pending, { ...request, key, lane, name: 'records' }), lane);
-        for (const record of created instanceof Promise ? await created : created) records.push(record);
+        for (const record of sizedRecords(pending, { ...request, key, lane, name: 'records' })) records.push(record);
         countRecords(pending, counts);
       } catch (error) {
         if (endsLane(error)) throw error;

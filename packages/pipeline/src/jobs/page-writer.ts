@@ -9,7 +9,7 @@ import { misuse, userError } from '../topics/user-function.ts';
 import type { StateChange } from '../lane/lane.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import type { WorkerContext } from '../definition/processor.ts';
-import { assertRecordSize, sizedRecords, withRaisedLimits } from '../lane/record-size.ts';
+import { assertRecordSize, sizedRecords } from '../lane/record-size.ts';
 import type { Reason } from '../events/events.ts';
 import type { AfterWork } from './after.ts';
 import type { FailedWalks } from './failed-walks.ts';
@@ -117,21 +117,17 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       const sized = { ...of, request: id, defaultId: String(number), origin: record, headers: tracing?.headers(walk), lane };
       const written: WalkState<Cursor> = { ...state, at: isLast ? undefined : next, items: total, through, carried, request: record.value };
       const checkpoint: StateChange = [STATE_KEYS.walk + String(offset), isLast ? null : written];
-      const created = withRaisedLimits(() => {
-        const all = [
-          ...started(walk),
-          ...sizedRecords(pending, { ...sized, which: `page ${number}`, orElse: definition.smallerBy }),
-          ...deadLetters.map((dead) => dead.record),
-          ...(isLast ? lifecycle(walk, { state: 'completed', pages: number, items: total, warnings }) : []),
-        ];
-        if (!isLast) assertStateSize(walk, checkpoint, 'paging', `its checkpoint after page ${number}`);
-        else if (carried?.now !== undefined) {
-          const last = { pages: number, items: total, carried: carried.now };
-          assertStateSize(walk, [STATE_KEYS.last + context.kind + key, last], 'carry', `the value that page ${number} carries over`);
-        }
-        return all;
-      }, lane);
-      const records = created instanceof Promise ? await created : created;
+      const records = [
+        ...started(walk),
+        ...sizedRecords(pending, { ...sized, which: `page ${number}`, orElse: definition.smallerBy }),
+        ...deadLetters.map((dead) => dead.record),
+        ...(isLast ? lifecycle(walk, { state: 'completed', pages: number, items: total, warnings }) : []),
+      ];
+      if (!isLast) assertStateSize(walk, checkpoint, 'paging', `its checkpoint after page ${number}`);
+      else if (carried?.now !== undefined) {
+        const last = { pages: number, items: total, carried: carried.now };
+        assertStateSize(walk, [STATE_KEYS.last + context.kind + key, last], 'carry', `the value that page ${number} carries over`);
+      }
       // Call this after the definition's functions, which can throw, because `ending` remembers the walk as complete.
       const ending = isLast
         ? after.ending({

@@ -3,7 +3,6 @@ import type { Json } from '@headgate/throttle';
 import type { NewRecord } from '@headgate/topics';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import type { Lane, StateChange } from '../lane/lane.ts';
-import { limitsAskedAgain } from '../lane/record-size.ts';
 import { type RequestRecord, requestContent } from '../topics/request.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import type { WorkerContext } from '../definition/processor.ts';
@@ -37,10 +36,21 @@ export function pendingDeadLetter(
 ): PendingDeadLetter {
   const topic = names(`${pipeline}.${DEAD_LETTERS}`);
   const { partition } = lane;
-  const { tooLarge } = limitsAskedAgain(lane);
   const headers = { ...(work && tracing?.headers(work)), ...(held !== undefined && { [HELD]: held }) };
   return {
-    record: deadLetter({ pipeline, topic, partition, key, id, content, error, at: clock.epochMs(), headers, resume, tooLarge }),
+    record: deadLetter({
+      pipeline,
+      topic,
+      partition,
+      key,
+      id,
+      content,
+      error,
+      at: clock.epochMs(),
+      headers,
+      resume,
+      tooLarge: lane.tooLarge,
+    }),
     emit: () => emit({ type: 'dead-letter', pipeline, topic, key, error: reasonOf(error) }),
   };
 }

@@ -193,15 +193,3 @@ test('the size of a record is the bytes of its key, value and headers, checked a
   ]);
   await lane.close();
 });
-
-test('a raised limit is noticed by everyone who asks for it at the same time', async () => {
-  await using place = await temporaryLog(shelvesTopics());
-  let bytes = 20;
-  const lane = await shelvesLane({ log: logWith(place.log, { recordLimit: () => Promise.resolve({ bytes }) }), clock });
-  const { topic } = deadLetter;
-  expect(await Promise.all([lane.refreshLimit(topic), lane.refreshLimit(topic)])).toEqual([false, false]);
-  bytes = 30;
-  expect(await Promise.all([lane.refreshLimit(topic), lane.refreshLimit(topic)])).toEqual([true, true]);
-  expect(lane.recordLimit(topic)?.bytes).toBe(30);
-  await lane.close();
-});

@@ -53,16 +53,11 @@ export interface Lane {
    * Returns the maximum size of a record in its topic, bytes, if this record exceeds it; otherwise undefined. Keys, values and headers
    * count.
    */
-  tooLarge(record: NewRecord): number | undefined;
+  tooLarge(this: void, record: NewRecord): number | undefined;
   /** Returns the record that a state change becomes, so that `tooLarge` can check its size. */
   stateRecord(change: StateChange): NewRecord;
-  /** Returns the maximum record size of a topic that the lane writes, as last asked for. */
+  /** Returns the maximum record size of a topic that the lane writes, as it was when the lane was opened. */
   recordLimit(topic: string): RecordLimit | undefined;
-  /**
-   * Asks the log for a topic's maximum record size again. Resolves to true if it was raised. A lowered one isn't kept, because the commit of
-   * a record that exceeds it fails.
-   */
-  refreshLimit(topic: string): Promise<boolean>;
   /** Adds the changes that `more` returns to every transaction. */
   beforeCommit(more: () => readonly StateChange[]): void;
   /** Registers a callback for the first commit that fails. No commit after that one succeeds. */
@@ -168,14 +163,6 @@ export async function openLane({
     },
     stateRecord: ([key, value]) => ({ topic: state.topic, key: kept.prefix + key, value: JSON.stringify(value) }),
     recordLimit: (of) => limits.get(of),
-    async refreshLimit(of) {
-      // Read this first: meanwhile, another record can have asked, too.
-      const before = limits.get(of)?.bytes ?? Infinity;
-      const limit = await log.recordLimit(of);
-      if (limit.bytes <= before) return false;
-      limits.set(of, limit);
-      return true;
-    },
     beforeCommit: (more) => void hooks.push(more),
     onFailure: (callback) => committer.onFailure(callback),
     get slowestCommitMs() {

@@ -1,5 +1,5 @@
-import { InvalidRecordError, type NewRecord, type RecordSeries, type TopicLog } from '@headgate/topics';
-import { PipelineError, type PipelineErrorOptions } from '../settings/pipeline-error.ts';
+import type { NewRecord, RecordSeries } from '@headgate/topics';
+import { PipelineError } from '../settings/pipeline-error.ts';
 import { type LogRecordsOptions, type PendingRecord, assertField, logRecords } from '../topics/topic.ts';
 import { callUser } from '../topics/user-function.ts';
 import { type Lane, recordBytes } from './lane.ts';
@@ -41,49 +41,6 @@ export function sizedRecords(
   return assertRecordSize(logRecords(pending, options), options);
 }
 
-/** A record exceeds the limit of its topic that the lane knows. */
-class RecordTooLargeError extends PipelineError {
-  readonly topic: string;
-
-  constructor(topic: string, options: Omit<PipelineErrorOptions, 'code'>) {
-    super({ code: 'HEADGATE_RECORD_TOO_LARGE', ...options });
-    this.topic = topic;
-  }
-}
-
-/**
- * Returns the result of `create`. If a record is too large, asks the log for its topic's limit again, and repeats `create` if the limit was
- * raised. Returns a promise only in this case: a page shares its transaction with the permit of the next request only if it's committed in
- * the turn of its response.
- */
-export function withRaisedLimits<Created>(create: () => Created, lane: Pick<Lane, 'refreshLimit'>): Created | Promise<Created> {
-  try {
-    return create();
-  } catch (error) {
-    if (!(error instanceof RecordTooLargeError)) throw error;
-    return lane.refreshLimit(error.topic).then((isRaised) => {
-      if (!isRaised) throw error;
-      return withRaisedLimits(create, lane);
-    });
-  }
-}
-
-/**
- * Returns a lane's limits for a caller that can't wait for the log. If a record is too large, asks for its topic's limit again, so that a
- * raised limit applies from the next record on.
- */
-export function limitsAskedAgain(lane: Pick<Lane, 'recordLimit' | 'tooLarge' | 'refreshLimit'>): Pick<Lane, 'recordLimit' | 'tooLarge'> {
-  return {
-    recordLimit: (topic) => lane.recordLimit(topic),
-    tooLarge(record) {
-      const limit = lane.tooLarge(record);
-      // An error is ignored: the next record that is too large asks again.
-      if (limit !== undefined) lane.refreshLimit(record.topic).catch(() => undefined);
-      return limit;
-    },
-  };
-}
-
 function tooLarge(
   record: NewRecord,
   limit: number,
@@ -96,9 +53,9 @@ function tooLarge(
   const cure =
     setting === undefined
       ? `It can't be stored there${or}.`
-      : `Raise its ${setting.name} from ${setting.value} to at least ${setting.neededFor(bytes)}${or}, then re-enqueue the job with \`headgate replay\`.`;
+      : `Raise its ${setting.name} from ${setting.value} to at least ${setting.neededFor(bytes)}${or}, then restart the run and re-enqueue the job with \`headgate replay\`.`;
   const message = `${key}: ${which} needs ${bytes} bytes, but ${topic} accepts at most ${limit} bytes. ${cure}`;
-  return new RecordTooLargeError(topic, { message, pipeline, key });
+  return new PipelineError({ code: 'HEADGATE_RECORD_TOO_LARGE', message, pipeline, key });
 }
 
 /**
@@ -133,21 +90,4 @@ function largestOf({ topic, key, count, valueAt, parts }: RecordSeries): NewReco
     if (bytes > mostBytes) [largest, mostBytes] = [i, bytes];
   }
   return { topic, key, value: count > 0 ? valueAt(largest) : '' };
-}
-
-/**
- * Replaces the error of a lane whose topic refused a record because the topic's limit was lowered after the lane was opened. The new error
- * is a retryable `PipelineError` (HEADGATE_RECORD_LIMIT_LOWERED): the lane opens again with the new limit, and the request of such a record
- * becomes a dead letter. Returns other errors unchanged.
- */
-export async function limitLowered(error: unknown, { log, lane }: { readonly log: TopicLog; readonly lane: Lane }): Promise<unknown> {
-  if (!(error instanceof InvalidRecordError)) return error;
-  const { topic } = error;
-  const before = lane.recordLimit(topic);
-  if (before === undefined) return error;
-  const { bytes, setting } = await log.recordLimit(topic);
-  if (bytes >= before.bytes) return error;
-  const limit = setting === undefined ? `at most ${bytes} bytes` : `its ${setting.name} is now ${setting.value}`;
-  const message = `${topic} accepts only smaller records than before (${limit})`;
-  return new PipelineError({ code: 'HEADGATE_RECORD_LIMIT_LOWERED', message, retryable: true, cause: error });
 }

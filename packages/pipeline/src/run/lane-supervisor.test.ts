@@ -2,7 +2,6 @@ import { virtualClock } from '@headgate/throttle/testing';
 import { LaneLostError } from '@headgate/topics';
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../events/events.ts';
-import { PipelineError } from '../settings/pipeline-error.ts';
 import { laneSupervisor } from './lane-supervisor.ts';
 import type { PipelineLane } from './pipeline-lane.ts';
 
@@ -144,25 +143,6 @@ describe('laneSupervisor', () => {
     expect(said).toEqual(['open 0', 'run 0', 'close 0']);
     supervisor.assign([place(0)]);
     await turns();
-    expect(said).toEqual(['open 0', 'run 0', 'close 0', 'open 0', 'run 0']);
-    stop.abort();
-    expect(await run).toEqual([]);
-  });
-
-  it('reopens a lane whose topic accepts smaller records than before', async () => {
-    const { supervisor, clock, said, events, running, stop } = stage();
-    supervisor.assign([place(0)]);
-    await supervisor.opened();
-    const run = supervisor.run();
-    await turns();
-    const lowered = new PipelineError({
-      code: 'HEADGATE_RECORD_LIMIT_LOWERED',
-      message: 'shelves.records takes smaller records than before',
-    });
-    running.get(0)?.reject(lowered);
-    await turns();
-    expect(events.at(-1)).toEqual({ type: 'lane-left', pipeline: 'shelves', lane: 0, reason: lowered.message });
-    await clock.advance(1_500);
     expect(said).toEqual(['open 0', 'run 0', 'close 0', 'open 0', 'run 0']);
     stop.abort();
     expect(await run).toEqual([]);

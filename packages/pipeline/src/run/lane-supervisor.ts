@@ -2,7 +2,6 @@ import type { Clock } from '@headgate/throttle';
 import { onAbort, pause, untilAborted } from '@headgate/throttle/internal';
 import { LaneLostError, type TopicPartition } from '@headgate/topics';
 import type { RunEvent, RunGauges } from '../events/events.ts';
-import { PipelineError } from '../settings/pipeline-error.ts';
 import type { LaneWork } from '../progress/forecast.ts';
 import type { PipelineLane } from './pipeline-lane.ts';
 
@@ -53,7 +52,7 @@ interface Supervised extends LaneName {
   ended: boolean;
 }
 
-/** Delay before another attempt to open a lane that another process has taken over, or whose topic accepts only smaller records now. */
+/** Delay before another attempt to open a lane that another process has taken over. */
 const LANE_AGAIN_MS = 1_500;
 /**
  * Time that an idle process waits for lanes of a killed one, in ms. The group takes several seconds to notice that a process was killed.
@@ -135,7 +134,6 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
         if (lost !== undefined && !leave.aborted) failures.push(lost);
       } catch (error) {
         if (error instanceof LaneLostError) reason = `${error.by ?? 'another process'} has taken it over`;
-        else if (error instanceof PipelineError && error.code === 'HEADGATE_RECORD_LIMIT_LOWERED') reason = error.message;
         else {
           entry.unfinished = entry.held?.left();
           throw error;

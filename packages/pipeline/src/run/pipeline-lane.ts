@@ -22,7 +22,6 @@ import { openJournalledLane } from '../lane/journalled-lane.ts';
 import type { Lane } from '../lane/lane.ts';
 import type { JournalReader } from '../lane/lane-journal.ts';
 import { runLane } from './lane-runner.ts';
-import { limitLowered } from '../lane/record-size.ts';
 import { notifier as openNotifier } from '../lane/notifier.ts';
 import type { Processor, SourceControls } from '../definition/processor.ts';
 import { requestsInOrder, resumedRequests } from '../jobs/requests-in-order.ts';
@@ -243,7 +242,7 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
           signal: leave,
         });
       } catch (error) {
-        throw topicGone(await limitLowered(error, { log, lane }), pipeline, names);
+        throw topicGone(error, pipeline, names);
       }
     },
     confirm() {
