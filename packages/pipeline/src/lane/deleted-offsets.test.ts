@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { deletedOffsets } from './deleted-offsets.ts';
+import { endOfDeleted } from './deleted-offsets.ts';
 
 const lane = { topic: 'shelves.requests', partition: 1, from: 5, isFinished: (offset: number) => offset === 7 };
 const log = (earliest: number) => ({
@@ -8,10 +8,10 @@ const log = (earliest: number) => ({
 });
 
 it.each([
-  { what: 'none before the earliest', earliest: 5, kept: [], deleted: undefined },
-  { what: 'those that are neither finished nor kept in its state', earliest: 10, kept: [6], deleted: { count: 2, last: 9 } },
-  { what: 'none after the last of them', earliest: 10, kept: [8, 9], deleted: { count: 2, last: 6 } },
-  { what: 'no end marker alone behind a request that is known', earliest: 9, kept: [5, 6], deleted: { count: 0, last: 8 } },
-])('counts $what', async ({ earliest, kept, deleted }) => {
-  expect(await deletedOffsets(log(earliest), { ...lane, kept: new Set(kept) })).toEqual(deleted);
+  { what: 'none before the earliest', earliest: 5, kept: [], end: undefined },
+  { what: 'those that are neither finished nor kept in its state', earliest: 10, kept: [6], end: 10 },
+  { what: 'those before kept ones', earliest: 10, kept: [8, 9], end: 10 },
+  { what: 'no end marker alone behind a request that is known', earliest: 9, kept: [5, 6], end: undefined },
+])('finds $what', async ({ earliest, kept, end }) => {
+  expect(await endOfDeleted(log(earliest), { ...lane, kept: new Set(kept) })).toBe(end);
 });

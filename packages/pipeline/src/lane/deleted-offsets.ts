@@ -2,13 +2,6 @@ import type { TopicLog } from '@headgate/topics';
 import { PipelineError } from '../settings/pipeline-error.ts';
 import type { Lane } from './lane.ts';
 
-/** Offsets of a requests topic that the log deleted before a run read them. */
-export interface DeletedOffsets {
-  /** Estimated number of deleted requests. Deleted requests can't be told from deleted end markers of transactions. */
-  readonly count: number;
-  readonly last: number;
-}
-
 export interface UnreadOffsets extends Pick<Lane, 'topic' | 'partition' | 'isFinished'> {
   /** The first offset that the lane hasn't read. */
   readonly from: number;
@@ -17,36 +10,23 @@ export interface UnreadOffsets extends Pick<Lane, 'topic' | 'partition' | 'isFin
 }
 
 /**
- * Finds the offsets of a lane's requests topic that the log deleted before the lane read them. Returns undefined if there are none. `count`
- * leaves out single offsets, because each is probably the end marker of a transaction.
+ * Returns the first offset that a lane's requests topic still has, if the log deleted requests before the lane read them; otherwise
+ * undefined. A single deleted offset is taken for the end marker of a transaction.
  */
-export async function deletedOffsets(
+export async function endOfDeleted(
   log: Pick<TopicLog, 'listTopics'>,
   { topic, partition, from, isFinished, kept }: UnreadOffsets,
-): Promise<DeletedOffsets | undefined> {
+): Promise<number | undefined> {
   const [found] = await log.listTopics([topic]);
   const earliest = found?.offsets[partition]?.earliest ?? 0;
-  const isKnown = (offset: number): boolean => offset < from || isFinished(offset) || kept.has(offset);
-  let last: number | undefined;
-  let count = 0;
-  for (let offset = from; offset < earliest; offset += 1) {
-    if (isKnown(offset)) continue;
-    last = offset;
-    const isMarker = isKnown(offset - 1) && (offset + 1 >= earliest || isKnown(offset + 1));
-    if (!isMarker) count += 1;
-  }
-  return last === undefined ? undefined : { count, last };
+  const isUnread = (offset: number): boolean => !isFinished(offset) && !kept.has(offset);
+  for (let offset = from + 1; offset < earliest; offset += 1) if (isUnread(offset - 1) && isUnread(offset)) return earliest;
+  return undefined;
 }
 
-export function requestsDeleted(
-  count: number,
-  { pipeline, lane: { topic, partition } }: { readonly pipeline: string; readonly lane: Pick<Lane, 'topic' | 'partition'> },
-): PipelineError {
-  return new PipelineError({
-    code: 'HEADGATE_REQUESTS_DELETED',
-    message:
-      `${topic}-${partition}: the log deleted up to ${count.toLocaleString('en-US')} jobs before a run processed them. ` +
-      'Some of these offsets may have been transaction markers rather than jobs. Enqueue the lost jobs again, and set retention.ms=-1 on that topic.',
-    pipeline,
-  });
+export function requestsDeleted(pipeline: string, { topic, partition }: Pick<Lane, 'topic' | 'partition'>): PipelineError {
+  const message =
+    `${topic}-${partition}: the log deleted some jobs before a run processed them. ` +
+    'Enqueue the lost jobs again, and set retention.ms=-1 on that topic.';
+  return new PipelineError({ code: 'HEADGATE_REQUESTS_DELETED', message, pipeline });
 }

@@ -1,5 +1,5 @@
 import { onAbort } from '@headgate/throttle/internal';
-import { type DeletedOffsets, deletedOffsets } from '../lane/deleted-offsets.ts';
+import { endOfDeleted } from '../lane/deleted-offsets.ts';
 import { openTransactionWatch } from '../lane/open-transaction-watch.ts';
 import { refuse } from '../jobs/pending-dead-letter.ts';
 import type { PipelineRequests } from '../definition/pipeline-requests.ts';
@@ -28,7 +28,7 @@ export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clo
   /** Requests that an earlier holder of the lane started and didn't finish. */
   readonly resumed: readonly RequestRecord[];
   /** Called if the log has deleted requests before the lane read them. */
-  readonly onDeleted: (deleted: DeletedOffsets) => void;
+  readonly onDeleted: () => void;
   /** Returns false for a job that this run leaves in the topic. */
   readonly isChosen: (record: RequestRecord) => boolean;
   /** Called with each request before the worker takes it. */
@@ -144,16 +144,17 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
   /** True until a lane without state reads its first request. Missing offsets before that request aren't reported as deleted. */
   let isNew = !lane.hasState;
   let searchedAt: number | undefined;
-  let lastDeleted = -1;
+  /** The log has deleted requests before this offset, and that is reported. */
+  let deletedTo = 0;
   let isNoted = true;
   const searchDeleted = async (): Promise<void> => {
     if (isNew) return;
     searchedAt = position;
-    const deleted = await deletedOffsets(log, { topic, partition, from: Math.max(position, lastDeleted + 1), isFinished, kept });
-    if (deleted === undefined) return;
-    lastDeleted = deleted.last;
+    const end = await endOfDeleted(log, { topic, partition, from: Math.max(position, deletedTo), isFinished, kept });
+    if (end === undefined) return;
+    deletedTo = end;
     isNoted = false;
-    onDeleted(deleted);
+    onDeleted();
   };
   await searchDeleted();
   const repeated = repeatedRequests({ log, topic, partition, from: position, signal });
@@ -187,9 +188,9 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
       repeated.forget(position);
       if (searchedAt !== position) await searchDeleted();
       if (!isNoted) {
-        lane.skip(position, lastDeleted);
+        lane.skip(position, deletedTo);
         // Mark the deleted requests as finished, so that the next run doesn't report them again.
-        await lane.commit({ records: [], finished: [lastDeleted] });
+        await lane.commit({ records: [], finished: [deletedTo - 1] });
         isNoted = true;
       }
     }

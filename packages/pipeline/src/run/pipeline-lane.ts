@@ -219,8 +219,7 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
   notifier.onFailure(() => {
     unfinished = laneWork(view());
   });
-  let deletedCount = 0;
-  const deleted = (count: number): PipelineError => requestsDeleted(count, { pipeline: name, lane });
+  let deleted: PipelineError | undefined;
   return {
     async run(leave) {
       try {
@@ -233,9 +232,9 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
           notifier,
           backlog,
           resumed,
-          onDeleted({ count }) {
-            if (count > 0) warn(deleted(count).message);
-            deletedCount += count;
+          onDeleted() {
+            deleted = requestsDeleted(name, lane);
+            warn(deleted.message);
           },
           isChosen,
           onTake,
@@ -250,6 +249,6 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
     },
     gauges: () => laneGauges({ ...view(), credits, groups, load: worker.load, now: clock.epochMs() }),
     left: () => unfinished ?? laneWork(view()),
-    lost: () => (deletedCount > 0 ? deleted(deletedCount) : undefined),
+    lost: () => deleted,
   };
 }

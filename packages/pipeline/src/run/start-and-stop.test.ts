@@ -348,7 +348,7 @@ test('a list that is due again before its previous requests have started causes 
   await running.stop();
 });
 
-test('requests that the log deleted before they were processed fail the run once, with their count; the others are processed', async () => {
+test('requests that the log deleted before they were processed fail the run once; the others are processed', async () => {
   await using place = await temporaryLog();
   const first = await start({ log: place.log, pipelines: [pipeline()({ shelves: ['a'] })] });
   expect(await first.done).toMatchObject({ outcome: 'done' });
@@ -366,7 +366,7 @@ test('requests that the log deleted before they were processed fail the run once
   const second = await start({ log, pipelines: [pipeline()({ shelves: ['a'] })], onEvent });
   const lost = {
     code: 'HEADGATE_REQUESTS_DELETED',
-    message: expect.stringMatching(/^shelves\.requests-0: the log deleted up to 2 jobs .* set retention\.ms=-1 on that topic\.$/) as string,
+    message: expect.stringMatching(/^shelves\.requests-0: the log deleted some jobs .* set retention\.ms=-1 on that topic\.$/) as string,
   };
   const result = await second.done;
   expect(result).toMatchObject({ outcome: 'failed', failures: [lost] });
@@ -412,7 +412,7 @@ test.each([
   gate.resolve();
   const lost = {
     code: 'HEADGATE_REQUESTS_DELETED',
-    message: expect.stringContaining('the log deleted up to 2 jobs before a run processed them') as string,
+    message: expect.stringContaining('the log deleted some jobs before a run processed them') as string,
   };
   expect(await running.done).toMatchObject({ outcome: 'failed', failures: [lost] });
   expect(warnings).toEqual([lost.message]);
