@@ -118,8 +118,7 @@ export default definePipeline({
       }),
       issue: lookup({
         source,
-        keys: ({ issue: name }) => [name],
-        requestOf: ([name = '']) => ({ issue: name }),
+        key: ({ issue: name }) => name,
         size: 100,
         query: (api, names, given) => api.query({ names }, given),
         records({ issues }, { requested, topics }) {

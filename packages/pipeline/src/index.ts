@@ -62,6 +62,7 @@ export { type LaneLeft, leftToDo, type LeftToDoOptions, type LogView, type Pipel
 export { cancelRequests, type CancelRequestsOptions } from './run/cancel-requests.ts';
 export type { ListAgain } from './run/list-again.ts';
 export { lookup } from './jobs/lookup.ts';
+export { split } from './jobs/split.ts';
 export type { LookupDeadLetter, LookupDefinition, LookupOutcome, LookupPosition, RequestedKey } from './jobs/lookup-definition.ts';
 export type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RequestEvent, RunEvent } from './events/events.ts';
 export type { Histogram } from './events/histogram.ts';

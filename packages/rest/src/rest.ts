@@ -257,8 +257,7 @@ function pipelineOf(name: string, section: RestOptions) {
       function batchWork(of: string, { of: field, most, match }: NonNullable<Stream['batch']>) {
         return lookup({
           source: api,
-          keys: (request: RestRequest) => [String(request[field])],
-          requestOf: ([key = '']) => ({ stream: of, [field]: key }),
+          key: (request: RestRequest) => String(request[field]),
           size: most,
           query: (_, keys, given) => api.query({ stream: of, fields: { [field]: keys }, cursor: { at: null } }, given),
           records({ records }: RestPage, { requested, topics: make }) {

@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
+import { startFollowers } from '@headgate/sandbox';
 import { describe, expect, it } from 'vitest';
 import { addJobs, embeddedLog } from './embedded-log.fixture.ts';
 import { type Workplace, followersYaml, workplace } from './headgate-process.fixture.ts';
@@ -29,32 +29,6 @@ describe('a started job that its topic no longer has', () => {
     expect(new Set(service.requests.map(({ cursor }) => cursor)).size).toBe(40);
     expect(await stateKeys(place, '/walk/')).toEqual([]);
   });
-
-  it('of books resumes with the ISBNs that have no response', async () => {
-    const isbns = Array.from({ length: 250 }, (_, i) => sampleIsbn(i));
-    await using service = await startBooks({ keys: [{ name: 'mine', key: 'key-5Pq3-never-shown', plan: 'default' }] });
-    await using place = await workplace(
-      `topics: { driver: sqlite, file: ./headgate.db }\nstatus: false\nbooks: { baseUrl: "${service.url}", key: "\${KEY}" }\n`,
-    );
-    await addJobs(place, 'books', [JSON.stringify({ isbns: ['no ISBN', ...isbns] })]);
-    const first = place.start('run');
-    while (service.requests.length < 2) await sleep(5);
-    first.child.kill('SIGKILL');
-    await first.ended;
-    const before = (await place.records('books.records')).map(({ key }) => key);
-    const deadLetters = await place.records('books.dead-letters');
-    expect([before.length % 100, deadLetters.length]).toEqual([0, 1]);
-    await forgetJobs(place);
-
-    expect(JSON.parse((await place.headgate('plan', '--json')).stdout)).toMatchObject({ pipelines: [{ keys: 250 - before.length }] });
-    expect((await place.headgate('run')).code).toBe(0);
-    // Batches can be answered in any order.
-    const written = [...before, ...(await place.records('books.records')).map(({ key }) => key)];
-    expect(written.toSorted()).toEqual(isbns.toSorted());
-    expect(await place.records('books.dead-letters')).toEqual([]);
-    expect(service.requests.length).toBeLessThanOrEqual(4);
-    expect([...(await stateKeys(place, '/answered/')), ...(await stateKeys(place, '/keys/'))]).toEqual([]);
-  });
 });
 
 async function ids(place: Workplace): Promise<unknown[]> {
@@ -69,7 +43,7 @@ async function forgetJobs(place: Workplace): Promise<void> {
   await writeState(place, state);
 }
 
-const STATES = ['followers.state', 'books.state', 'headgate.state'];
+const STATES = ['followers.state', 'headgate.state'];
 
 type State = readonly { readonly topic: string; readonly key: string; readonly value: string }[];
 

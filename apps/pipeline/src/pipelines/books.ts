@@ -12,6 +12,7 @@ import {
   lookup,
   route,
   secret,
+  split,
   topic,
   walk,
 } from '@headgate/pipeline';
@@ -193,6 +194,15 @@ function keyOf(request: BooksRequest): string {
   return isbnKey(request.isbns[0] ?? '');
 }
 
+type Isbns = Extract<BooksRequest, { isbns: unknown }>;
+type Isbn = Extract<BooksRequest, { isbn: unknown }>;
+type Author = Extract<BooksRequest, { author: unknown }>;
+
+function kindOf(request: BooksRequest): ['isbns', Isbns] | ['isbn', Isbn] | ['author', Author] {
+  if ('author' in request) return ['author', request];
+  return 'isbn' in request ? ['isbn', request] : ['isbns', request];
+}
+
 /** Books by ISBN in batches, and authors with all their books. */
 export const books: DefinedPipeline<typeof options> = definePipeline({
   name: 'books',
@@ -201,6 +211,7 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
   topics: booksTopics,
   unit: 'books',
   maxOutstanding: 1_000,
+  makesRequests: true,
   keyOf,
   parse: (line) => ({ isbn: isbnOf(line) }),
   check(request) {
@@ -225,12 +236,12 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
   open(given, io) {
     const source = openSource(given, io);
     const { pageSize: ownSize = Math.min(AUTHOR_PAGE_SIZE, maxOutstandingOf(given)) } = given;
-    return route((request: BooksRequest) => ('author' in request ? ['author', request] : ['isbns', request]), {
-      isbns: lookup({
+    return route(kindOf, {
+      isbns: split(({ isbns }) => [...new Set(isbns.map(isbnKey))].map((isbn) => ({ isbn }))),
+      isbn: lookup({
         source,
-        keys: (request) => ('isbn' in request ? [request.isbn] : request.isbns),
+        key: ({ isbn }) => isbn,
         normalize: normalizeIsbn,
-        requestOf: (keys) => (keys.length === 1 && keys[0] !== undefined ? { isbn: keys[0] } : { isbns: keys }),
         query: (api, isbns, given) => api.batch(isbns, given),
         size: batchOf(given),
         capacity: (api) => api.gauges().leftToday ?? Infinity,

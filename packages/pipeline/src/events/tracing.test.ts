@@ -116,8 +116,7 @@ it('records one span for keys that are looked up together', async () => {
   const pipeline = shelves(() =>
     lookup({
       source: api,
-      keys: ({ shelf }) => [shelf],
-      requestOf: ([shelf = '']) => ({ shelf }),
+      key: ({ shelf }) => shelf,
       query: (source, keys, options) => source.find(keys, options),
       size: 2,
       records: (answers: string[], { topics }) => ({

@@ -6,17 +6,12 @@ import type { SourceControls } from '../definition/processor.ts';
 export interface LookupDefinition<Api extends SourceControls, Request, Answers, Topics extends TopicMap> {
   /** The source of the responses. The lane closes it. */
   readonly source: Api;
-  /** Returns the keys of a request, in any spelling. */
-  keys(request: Request): readonly string[];
+  /** Returns the key of a job, in any spelling. For jobs with several keys, see `split`. */
+  key(request: Request): string;
   /**
    * Returns the normalized spelling of a key, or throws for an invalid key, which then becomes a dead letter. Default: the key unchanged.
    */
   normalize?(text: string): string;
-  /**
-   * Returns a request for some of the keys, in the form of the requests topic, for the dead letter of one key. If the result isn't a
-   * request for exactly that key, the dead letter contains the whole request.
-   */
-  requestOf(keys: readonly string[]): unknown;
   /** Requests up to `size` keys from the source. */
   query(
     api: Api,
@@ -45,9 +40,9 @@ export interface LookupPosition<Request, Topics extends TopicMap> {
 export interface RequestedKey<Request> {
   /** The key in the spelling that `normalize` returned. */
   readonly key: string;
-  /** The request that contains the key, possibly among others. */
+  /** The job of the key. */
   readonly request: Request;
-  /** ID of that request: `<requests topic>-<partition>-<offset>`. */
+  /** ID of that job: `<requests topic>-<partition>-<offset>`. */
   readonly id: string;
 }
 

@@ -60,24 +60,6 @@ export function requestId({ topic, partition }: { readonly topic: string; readon
   return `${topic}-${partition}-${offset}`;
 }
 
-export interface ReplayableOptions {
-  /** Returns the request to replay, before JSON encoding. Undefined: replay the record's own request. */
-  readonly request: () => unknown;
-  /** Returns true if the JSON text can replace the record's request. Can throw. */
-  readonly isFor: (text: string) => boolean;
-}
-
-/** Returns the request for a dead letter: the result of `request` if `isFor` accepts it; otherwise the value of the record. */
-export function replayable(record: RequestRecord, { request, isFor }: ReplayableOptions): DeadLetterContent {
-  try {
-    const text: string | undefined = JSON.stringify(request());
-    if (text !== undefined && isFor(text)) return { requestText: text };
-  } catch {
-    // Fall back to the record's own value if a function of the definition throws.
-  }
-  return requestContent(record);
-}
-
 /**
  * Writes a dead letter for a request that can't be processed, and marks the request as finished. `isBegun`: true if the lane's state can
  * have progress of an earlier run, which is then removed. The dead letter keeps the position of a walk.
@@ -94,12 +76,8 @@ export async function refuse(context: Context, request: RequestRecord, error: un
 
 /** Returns the changes that remove a request's progress from a lane's state. */
 function forgetting(lane: Lane, offset: number): readonly StateChange[] {
-  const progress = [STATE_KEYS.walk, STATE_KEYS.answered].map((prefix) => `${prefix}${offset}`);
-  const parts = [STATE_KEYS.keys, STATE_KEYS.text].map((prefix) => `${prefix}${offset}/`);
-  return [
-    ...progress.filter((of) => valueOf(lane, of) !== undefined).map((of): StateChange => [of, null]),
-    ...parts.flatMap((of) => lane.stateUnder(of).map(({ key }): StateChange => [of + key, null])),
-  ];
+  const walk = STATE_KEYS.walk + String(offset);
+  return valueOf(lane, walk) === undefined ? [] : [[walk, null]];
 }
 
 function valueOf({ stateUnder }: Lane, stateKey: string): unknown {

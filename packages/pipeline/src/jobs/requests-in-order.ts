@@ -1,6 +1,3 @@
-import type { StateOfLane } from '../definition/processor.ts';
-import { resumedLookups } from './lookup-requests.ts';
-import { resumedWalks } from './walk-state.ts';
 import type { ReadOptions, TopicRecord } from '@headgate/topics';
 import { type RequestRecord, requestRecord } from '../topics/request.ts';
 
@@ -36,10 +33,4 @@ export async function* requestsInOrder({
   }
   // An aborted read doesn't show which requests the topic no longer has.
   if (signal?.aborted !== true) yield* rest;
-}
-
-/** Returns the unfinished walks and lookups in a lane's state, as requests. Their topic may no longer have them. */
-export function resumedRequests(state: StateOfLane): readonly RequestRecord[] {
-  const byOffset = new Map([...resumedLookups(state), ...resumedWalks(state)].map((record) => [record.offset, record]));
-  return [...byOffset.values()];
 }

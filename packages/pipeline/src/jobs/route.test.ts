@@ -33,8 +33,7 @@ function routed(api: ShelvesApi = shelvesApi(), pick = kindOf): Processor<Shelf,
     }),
     word: lookup<ShelvesApi, Shelf, string[], Topics>({
       source: api,
-      keys: ({ shelf }) => shelf.split('+'),
-      requestOf: (keys) => ({ shelf: keys.join('+') }),
+      key: ({ shelf }) => shelf,
       query: (source, keys, options) => source.find(keys, options),
       size: 2,
       records: (answers, { topics }) => ({
@@ -54,7 +53,7 @@ test('each request is processed by the kind that pick names, and all kinds share
   const { outcome, snapshot } = await workedOff(
     place.log,
     shelves(() => routed(api)),
-    ['x', 'A', 'y+z'],
+    ['x', 'A', 'y', 'z'],
   );
   expect(outcome).toBe('done');
   expect(await itemsOf(place.log)).toEqual([...WALKED, 'x', 'y', 'z']);
@@ -70,7 +69,7 @@ test('a stopped run continues requests of every kind', async () => {
     const first = await workedOff(
       place.log,
       shelves(() => routed()),
-      ['A', 'x+y', 'z'],
+      ['A', 'x', 'y', 'z'],
       {
         signal: stop.signal,
         onEvent({ type }) {

@@ -48,12 +48,6 @@ export const STATE_KEYS = {
   budget: 'budget/',
   /** `walk/<offset>`: where the walk of the request at that offset continues. */
   walk: 'walk/',
-  /** `answered/<offset>`: which keys of a lookup are answered. */
-  answered: 'answered/',
-  /** `keys/<offset>/<part>`: the keys of a lookup. */
-  keys: 'keys/',
-  /** `text/<offset>/<part>`: the request of a lookup, as its topic had it. */
-  text: 'text/',
   /** `last/<kind><key>`: the last complete crawl of a key. */
   last: 'last/',
   /** `failed/<kind><key>`: where the failed crawl of a key continues. Only for crawls that carry a value. */

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import { openJournalledLane } from '../lane/journalled-lane.ts';
 import type { Lane } from '../lane/lane.ts';
-import { STATE_KEYS } from '../lane/lane-state.ts';
+import { resumedWalks } from '../jobs/walk-state.ts';
 import { lanesOf, requestsTopic, topicNames } from '../topics/names.ts';
 import type { TopicNames } from '../topics/topic.ts';
 import type { PipelineTopics } from '../topics/topics.ts';
@@ -49,7 +49,7 @@ export async function cancelRequests(options: CancelRequestsOptions): Promise<{ 
       opened.push(lane);
     }
     for (const lane of opened) {
-      const inWork = begunOffsets(lane.stateUnder);
+      const inWork = new Set(resumedWalks(lane.stateUnder).map(({ offset }) => offset));
       const finished: number[] = [];
       const { partition, next: from } = lane;
       const requests = requestsInOrder({ log, topic, partition, from, resumed: [], signal });
@@ -67,10 +67,4 @@ export async function cancelRequests(options: CancelRequestsOptions): Promise<{ 
     for (const lane of opened) await lane.close();
   }
   return { canceled, begun };
-}
-
-/** Returns the offsets of the requests that have progress in the lane's state. */
-function begunOffsets(under: (prefix: string) => readonly { readonly key: string }[]): ReadonlySet<number> {
-  const kept = [STATE_KEYS.walk, STATE_KEYS.answered, STATE_KEYS.keys, STATE_KEYS.text].flatMap((prefix) => under(prefix));
-  return new Set(kept.map(({ key }) => Number(key.split('/', 1)[0])));
 }

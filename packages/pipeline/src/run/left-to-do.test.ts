@@ -163,19 +163,18 @@ describe('leftToDo', () => {
     expect([inLane(0).length, inLane(1).length]).not.toContain(0);
   });
 
-  it('counts unanswered keys of lookups, and the work after walks', async () => {
+  it('counts keys of lookups, and the work after walks', async () => {
     await using place = await temporaryLog();
     const looking = shelves(() =>
       lookup<ShelvesApi, Shelf, string[], typeof shelvesTopics>({
         source: shelvesApi(),
-        keys: ({ shelf }) => shelf.split('+'),
-        requestOf: (keys) => ({ shelf: keys.join('+') }),
+        key: ({ shelf }) => shelf,
         query: (source, keys, options) => source.find(keys, options),
         size: 4,
         records: () => ({ records: [] }),
       }),
     );
-    const pipeline = looking({ shelves: ['a+b', 'c+c+d'] });
+    const pipeline = looking({ shelves: ['a', 'b', 'c', 'd'] });
     await place.log.createTopics(topicSpecs([pipeline], { lanes: 1, names: topicNames() }));
     const [listed] = await leftToDo({ log: place.log, pipelines: [pipeline] });
     expect(listed?.lanes).toMatchObject([{ walks: [], keys: 4, keysPerRequest: 4 }]);

@@ -9,7 +9,8 @@ import { STATE_KEYS, laneState } from '../lane/lane-state.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from '../lane/offset-ranges.ts';
 import { GROUP_STATE, lanesOf, requestsTopic, stateTopic, topicNames } from '../topics/names.ts';
 import { listedAndDue } from './request-list.ts';
-import { requestsInOrder, resumedRequests } from '../jobs/requests-in-order.ts';
+import { requestsInOrder } from '../jobs/requests-in-order.ts';
+import { resumedWalks } from '../jobs/walk-state.ts';
 import type { TopicMap, TopicNames } from '../topics/topic.ts';
 import type { Processor } from '../definition/processor.ts';
 import type { LaneWork, WalkSize } from '../progress/forecast.ts';
@@ -112,7 +113,7 @@ async function leftOf(
             ...expectedOf(size),
           });
       };
-      const resumed = resumedRequests(state.under);
+      const resumed = resumedWalks(state.under);
       for await (const record of requestsInOrder({ log, topic, partition: lane, from: finished.next, resumed }))
         if (!finished.has(record.offset)) add(record);
       for (const { key, value } of listed) if (count === 1 || partitionForKey(key, count) === lane) add({ offset: -1, value });

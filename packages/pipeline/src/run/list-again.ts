@@ -6,7 +6,8 @@ import type { RequestRecord } from '../topics/request.ts';
 import type { TopicNames } from '../topics/topic.ts';
 import { STATE_KEYS, laneState } from '../lane/lane-state.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from '../lane/offset-ranges.ts';
-import { requestsInOrder, resumedRequests } from '../jobs/requests-in-order.ts';
+import { requestsInOrder } from '../jobs/requests-in-order.ts';
+import { resumedWalks } from '../jobs/walk-state.ts';
 
 /** A part of a list whose requests are enqueued again, whether or not they are due. */
 export interface ListAgain {
@@ -91,7 +92,7 @@ export async function unfinishedOf(
   for (let lane = 0; lane < lanesOf(pipeline, lanes); lane += 1) {
     const state = laneState(group, await log.readState(stateTopic(pipeline, names), lane));
     const finished = offsetRanges(state.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined);
-    const resumed = resumedRequests(state.under);
+    const resumed = resumedWalks(state.under);
     const from = finished.next;
     for await (const record of requestsInOrder({ log, topic, partition: lane, from, resumed, signal }))
       if (!finished.has(record.offset)) note(record);

@@ -3,19 +3,10 @@ import * as z from 'zod';
 import { definePipeline } from '../definition/define-pipeline.ts';
 import { topicNames } from '../topics/names.ts';
 import { replayDeadLetters } from './replay.ts';
-import {
-  type ItemsPage,
-  type ShelfQuery,
-  type ShelvesApi,
-  shelfPaging,
-  shelvesApi,
-  shelvesTopics,
-  valuesOf,
-} from '../testing/shelves.fixture.ts';
+import { type ItemsPage, type ShelfQuery, shelfPaging, shelvesApi, shelvesTopics, valuesOf } from '../testing/shelves.fixture.ts';
 import { start } from './start.ts';
 import { temporaryLog } from '../testing/temporary-log.fixture.ts';
 import type { Processor } from '../definition/processor.ts';
-import { lookup } from '../jobs/lookup.ts';
 import { walk } from '../jobs/walk.ts';
 
 /** The output has BigInts, which JSON can't represent, and parsing the output again would change `note`. */
@@ -60,31 +51,4 @@ test('the dead letter of a walk contains the request exactly as in the topic, an
   expect(await run()).toMatchObject({ outcome: 'done', failures: [] });
   const items = (await valuesOf<{ item: string }>(log, 'shelves.records')).map(({ item }) => item);
   expect(items.filter((item) => item.startsWith('8'))).toEqual([0, 1, 2, 3, 4].map((i) => `8-${i} <n>`));
-});
-
-test('the dead letter of a key contains a valid request, for that key only if the definition has requestOf', async () => {
-  for (const [requestOf, expected] of [
-    [(keys: readonly string[]) => ({ ids: keys, note: 'n' }), { ids: ['80'], note: 'n' }],
-    [(keys: readonly string[]) => ({ ids: keys.map(BigInt), note: 'n' }), REQUESTS[1]],
-    [() => ({ ids: ['4'], note: 'n' }), REQUESTS[1]],
-  ] as const) {
-    await using place = await temporaryLog();
-    const { log } = place;
-    const work = (): Processor<Request, Topics> =>
-      lookup<ShelvesApi, Request, string[], Topics>({
-        source: shelvesApi(),
-        keys: ({ ids }) => ids.map(String),
-        requestOf,
-        query: (api, keys, options) => api.find(keys, options),
-        size: 1,
-        records: ([item = ''], { topics }) =>
-          item === '80'
-            ? { records: [], deadLetters: [{ index: 0, error: new Error('nothing there') }] }
-            : { records: [{ index: 0, record: topics.records({ key: item, value: { item } }) }] },
-      });
-    const { outcome, failures } = await (await start({ log, pipelines: [pipelineOf(work, REQUESTS)] })).done;
-    expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
-    expect(await letterRequests(log)).toEqual([expected]);
-    expect(await valuesOf(log, 'shelves.records')).toHaveLength(5);
-  }
 });

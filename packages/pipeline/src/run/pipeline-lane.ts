@@ -24,7 +24,8 @@ import type { JournalReader } from '../lane/lane-journal.ts';
 import { runLane } from './lane-runner.ts';
 import { notifier as openNotifier } from '../lane/notifier.ts';
 import type { Processor, SourceControls } from '../definition/processor.ts';
-import { requestsInOrder, resumedRequests } from '../jobs/requests-in-order.ts';
+import { requestsInOrder } from '../jobs/requests-in-order.ts';
+import { resumedWalks } from '../jobs/walk-state.ts';
 import type { StopDeadline } from './stop-deadline.ts';
 
 /** Values that the lanes of a run share. */
@@ -167,7 +168,7 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
   const isChosen = ({ key }: RequestRecord): boolean => keys === undefined || keys.has(key ?? '');
   const keyed = pipeline.makesRequests ? (request: unknown) => requests.keyed(request) : undefined;
   const topics = recordMakers({ ...run, pipeline: name, topics: pipeline.topics, partition, keyed });
-  const resumed = resumedRequests(lane.stateUnder);
+  const resumed = resumedWalks(lane.stateUnder);
   const notifier = openNotifier({ clock });
   const worker = processor.open({
     pipeline: name,

@@ -5,6 +5,7 @@ import type { DefinedPipeline } from '../definition/pipeline.ts';
 import { definePipeline } from '../definition/define-pipeline.ts';
 import { topic } from '../topics/topic.ts';
 import { lookup } from '../jobs/lookup.ts';
+import { split } from '../jobs/split.ts';
 import { route } from '../jobs/route.ts';
 import { walk } from '../jobs/walk.ts';
 import { limitedService } from './limited-service.fixture.ts';
@@ -63,12 +64,13 @@ type ShopSource = ReturnType<typeof shopSource>;
 
 const options = z.strictObject({ baseUrl: z.string() });
 
-/** A pipeline with two kinds of walks and two of lookups, whose requests share keys. */
+/** A pipeline with two kinds of walks, two of lookups, and jobs of many keys. Their requests share keys. */
 export const shop: DefinedPipeline<typeof options> = definePipeline({
   name: 'shop',
   options,
   request,
   topics,
+  makesRequests: true,
   keyOf: ({ name }) => name,
   open({ baseUrl }, io) {
     const source = shopSource({ ...io, baseUrl, credentials: [{ name: 'app', signer: bearer('app') }] });
@@ -84,15 +86,16 @@ export const shop: DefinedPipeline<typeof options> = definePipeline({
     const lookedUp = (kind: (typeof LOOKUPS)[number]) =>
       lookup<ShopSource, Request, ShopPage, Topics>({
         source,
-        keys: (of) => ('articles' in of ? of.articles : []),
-        requestOf: (articles) => ({ kind, name: articles.join(), articles: [...articles] }),
+        key: (of) => ('articles' in of ? (of.articles[0] ?? '') : ''),
         size: 2,
         query: (api, names, given) => api.query({ kind, names }, given),
         records: ({ items }, { requested, topics: of }) => ({
           records: requested.map(({ key }, index) => ({ index, record: of[kind]({ key, value: items[index] ?? '' }) })),
         }),
       });
-    return route((one: Request) => [one.kind, one], {
+    const isMany = (one: Request): boolean => 'articles' in one && one.articles.length !== 1;
+    return route((one: Request) => [isMany(one) ? 'many' : one.kind, one], {
+      many: split((one) => ('articles' in one ? one.articles.map((article) => ({ ...one, articles: [article] })) : [])),
       orders: walked('orders'),
       invoices: walked('invoices'),
       prices: lookedUp('prices'),

@@ -6,7 +6,7 @@ import type { TopicMap, TopicNames } from './topic.ts';
 
 /** Record size that topics must accept, in bytes. A dead letter without its content is smaller. */
 const MIN_RECORD_BYTES = 16_384;
-/** Record size that state topics must accept, in bytes. Keys of a lookup are stored in parts of at most about half of it. */
+/** Record size that state topics must accept, in bytes. */
 const MIN_STATE_BYTES = 65_536;
 /** Record size that state topics should accept, in bytes. If one doesn't, the log only warns. */
 const USUAL_STATE_BYTES = 524_288;
