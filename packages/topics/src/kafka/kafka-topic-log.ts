@@ -49,7 +49,6 @@ import { TransactionSession, type TransactionSessionOptions } from './producer/t
 import { missingRights } from './admin/missing-rights.ts';
 import { BatchSplitter } from './wire/split-batches.ts';
 import { COMPRESSIONS } from './wire/codecs.ts';
-import { registerCodecs } from './client/codecs.ts';
 import { RecordSender } from './producer/record-sender.ts';
 import { isStaleToken } from './security/bearer-authentication.ts';
 import { type KafkaSaslOptions, saslForKafkajs } from './security/kafkajs-authentication.ts';
@@ -113,7 +112,6 @@ export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<Topi
   assertWhole('kafkaTopicLog', { transactionTimeoutMs, sessionTimeoutMs }, 1, MAX_INT32);
   assertWhole('kafkaTopicLog', { handoverMs }, 0, MAX_INT32);
   assertKnownKafkajs();
-  registerCodecs();
   const { brokers, clientId = 'headgate', ssl = false, sasl } = options;
   const config: KafkaConfig = {
     brokers: [...brokers],

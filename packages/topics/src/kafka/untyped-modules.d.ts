@@ -5,11 +5,11 @@ declare module 'kafkajs/src/*' {
 }
 
 declare module 'snappyjs' {
-  const snappy: { uncompress(bytes: Buffer): Buffer };
+  const snappy: { uncompress(bytes: Buffer): Buffer; compress(bytes: Buffer): Buffer };
   export default snappy;
 }
 
 declare module 'lz4js' {
-  const lz4: { decompress(bytes: Buffer): Uint8Array };
+  const lz4: { decompress(bytes: Buffer): Uint8Array; compress(bytes: Buffer): Uint8Array };
   export default lz4;
 }

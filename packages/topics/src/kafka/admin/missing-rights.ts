@@ -1,9 +1,10 @@
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
 import type { RequiredAccess } from '../../topic-log.ts';
-import type { AnyRequest, Cluster } from '../client/cluster.ts';
+import type { Request } from '../requests/request.ts';
+import type { Cluster } from '../client/cluster.ts';
+import { fetch } from '../requests/fetch.ts';
 import { READ_UNCOMMITTED } from '../requests/offsets.ts';
 import { chain, verdictOf } from '../client/driver-errors.ts';
-import { fetch } from '../client/kafkajs-fetch.ts';
 import { describeGroup, heartbeat } from '../requests/groups.ts';
 import { topicMetadata } from '../client/topic-metadata.ts';
 import { describeConfigs } from '../requests/topics.ts';
@@ -34,7 +35,7 @@ export async function missingRights(cluster: Cluster, use: RequiredAccess): Prom
   return (await Promise.all(requests.map(refusedBy))).flat();
 }
 
-type Ask = <Options, Answer>(request: AnyRequest<Options, Answer>, options: Options) => () => Promise<unknown>;
+type Ask = <Options, Answer>(request: Request<Options, Answer>, options: Options) => () => Promise<unknown>;
 type ProbedTopic = NonNullable<RequiredAccess['topics']>[number];
 
 function aboutTopic(ask: Ask, { name: topic, reads = false, writes = false }: ProbedTopic): (() => Promise<unknown>)[] {

@@ -20,14 +20,6 @@ const COORDINATOR_TYPES = { group: 0, transaction: 1 } as const;
 const PAUSES = { firstMs: 8, mostMs: 200 };
 const REPEATED_FOR_MS = 2_000;
 
-/** A request that kafkajs encodes, or whose response it decodes. */
-export interface KafkajsRequest<Options, Answer> extends Routed<Options> {
-  /** Throws if the broker refuses the request. */
-  send(broker: KafkajsBroker, options: Options): Promise<Answer>;
-}
-
-export type AnyRequest<Options, Answer> = Request<Options, Answer> | KafkajsRequest<Options, Answer>;
-
 interface ConnectionOptions {
   /** Repairs and watches all connections. Default: connections are only repaired (`repair`). */
   readonly connections?: Connections;
@@ -111,7 +103,7 @@ export class Cluster extends BaseCluster {
    * it repeats the request for about 2 s, with fresh metadata if needed. Repeated requests to leaders contain only the partitions that no leader has
    * accepted yet. Throws a `MissingRightError` if this user lacks a right.
    */
-  async ask<Options, Answer>(request: AnyRequest<Options, Answer>, options: Options, { signal, broker }: AskOptions = {}): Promise<Answer> {
+  async ask<Options, Answer>(request: Request<Options, Answer>, options: Options, { signal, broker }: AskOptions = {}): Promise<Answer> {
     if (broker !== undefined) return await this.#send(broker, request, options);
     const deadline = performance.now() + REPEATED_FOR_MS;
     const accepted = new Map<string, unknown>();
@@ -119,7 +111,7 @@ export class Cluster extends BaseCluster {
       try {
         if (request.to !== 'leader') return await this.#send(await this.#brokerFor(request, options), request, options);
         // Every request to leaders has options and a response of these types.
-        await this.#askLeaders(request as AnyRequest<never, PartitionAnswers<unknown>>, options as AboutPartitions, accepted);
+        await this.#askLeaders(request as Request<never, PartitionAnswers<unknown>>, options as AboutPartitions, accepted);
         return accepted as Answer;
       } catch (error) {
         const coordinator = coordinatorOf(request, options);
@@ -150,7 +142,7 @@ export class Cluster extends BaseCluster {
   }
 
   async #askLeaders(
-    request: AnyRequest<never, PartitionAnswers<unknown>>,
+    request: Request<never, PartitionAnswers<unknown>>,
     options: AboutPartitions,
     accepted: Map<string, unknown>,
   ): Promise<void> {
@@ -175,15 +167,12 @@ export class Cluster extends BaseCluster {
   /** Sends a request, and throws if the broker refuses any part of it. `keep` gets the response even then. */
   async #send<Options, Answer>(
     broker: Broker,
-    request: AnyRequest<Options, Answer>,
+    request: Request<Options, Answer>,
     options: Options,
     keep?: (answer: Answer) => void,
   ): Promise<Answer> {
     try {
-      const { answer, refusals } =
-        'send' in request
-          ? { answer: await request.send(broker as KafkajsBroker, options).catch(throwOfKafkajs), refusals: [] }
-          : await this.exchange(broker, request, options);
+      const { answer, refusals } = await this.exchange(broker, request, options);
       keep?.(answer);
       const refused = refusalError(refusals);
       if (refused !== undefined) throw refused;

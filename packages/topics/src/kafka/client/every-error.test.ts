@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeGroup, findCoordinator, heartbeat, leaveGroup } from '../requests/groups.ts';
+import { fetch } from '../requests/fetch.ts';
 import { listOffsets, offsetCommit, offsetFetch } from '../requests/offsets.ts';
 import type { Request } from '../requests/request.ts';
 import { createPartitions, createTopics, describeConfigs, metadata } from '../requests/topics.ts';
@@ -39,6 +40,7 @@ const requests: Readonly<Record<string, Request<never, unknown>>> = {
   describeGroup,
   heartbeat,
   leaveGroup,
+  fetch,
   listOffsets,
   offsetFetch,
   offsetCommit,

@@ -15,7 +15,6 @@ import emitter from 'kafkajs/src/instrumentation/emitter.js';
 import loggers from 'kafkajs/src/loggers/index.js';
 import socketFactory from 'kafkajs/src/network/socketFactory.js';
 import protocolError from 'kafkajs/src/protocol/error.js';
-import compression from 'kafkajs/src/protocol/message/compression/index.js';
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { Metadata } from '../requests/topics.ts';
 import type { Broker } from './send-request.ts';
@@ -40,20 +39,6 @@ export interface KafkajsBroker extends Broker, Record<Membership, MembershipRequ
   connect(): Promise<void>;
   metadata(topics?: readonly string[]): Promise<Metadata>;
   findGroupCoordinator(options: CoordinatorOptions): Promise<{ readonly coordinator: { readonly nodeId: number }; readonly host: string }>;
-  fetch(options: {
-    readonly isolationLevel: number;
-    readonly maxWaitTime: number;
-    readonly minBytes: number;
-    readonly maxBytes: number;
-    readonly topics: readonly {
-      readonly topic: string;
-      readonly partitions: readonly { readonly partition: number; readonly fetchOffset: string; readonly maxBytes: number }[];
-    }[];
-  }): Promise<{
-    readonly responses: readonly { readonly partitions: readonly FetchedPartition[] }[];
-    /** How long the connection waits before it sends its next request, ms. */
-    readonly clientSideThrottleTime?: number;
-  }>;
 }
 
 /** Selects a version of a request that the broker supports. The returned function takes the request's fields and encodes them. */
@@ -65,34 +50,6 @@ type MembershipRequest = (options: { readonly groupId?: string; readonly groupId
 interface CoordinatorOptions {
   readonly groupId: string;
   readonly coordinatorType?: number;
-}
-
-/** A partition of a fetch response, as kafkajs decodes it. */
-export interface FetchedPartition {
-  readonly partition: number;
-  readonly highWatermark: string;
-  /** Sent by brokers since Kafka 0.11. */
-  readonly lastStableOffset: string;
-  /** Aborted transactions, in the order in which they ended. */
-  readonly abortedTransactions: readonly { readonly producerId: string; readonly firstOffset: string }[] | null;
-  readonly messages: readonly FetchedMessage[];
-}
-
-export interface FetchedMessage {
-  readonly offset: string;
-  readonly timestamp: string;
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
-  readonly headers?: Readonly<Record<string, Buffer | readonly Buffer[] | null | undefined>>;
-  readonly isControlRecord: boolean;
-  readonly batchContext: {
-    readonly producerId: string;
-    readonly inTransaction: boolean;
-    readonly firstOffset: string;
-    readonly lastOffsetDelta: number;
-    readonly producerEpoch: number;
-    readonly firstSequence: number;
-  };
 }
 
 /**
@@ -176,12 +133,8 @@ export const createLogger: CreateLogger = (loggers as { readonly createLogger: C
 type ErrorFromCode = (code: number) => Error;
 export const createErrorFromCode: ErrorFromCode = (protocolError as { readonly createErrorFromCode: ErrorFromCode }).createErrorFromCode;
 
-export const CompressionCodecs: typeof kafkajs.CompressionCodecs = (compression as { readonly Codecs: typeof kafkajs.CompressionCodecs })
-  .Codecs;
-
-type Errors = Pick<typeof kafkajs, 'KafkaJSConnectionError' | 'KafkaJSNotImplemented'>;
+type Errors = Pick<typeof kafkajs, 'KafkaJSConnectionError'>;
 export const KafkaJSConnectionError: Errors['KafkaJSConnectionError'] = (errors as Errors).KafkaJSConnectionError;
-export const KafkaJSNotImplemented: Errors['KafkaJSNotImplemented'] = (errors as Errors).KafkaJSNotImplemented;
 
 export const authenticators = { plain, scram256, scram512, awsIam } as Readonly<
   Record<'plain' | 'scram256' | 'scram512' | 'awsIam', Authenticate>

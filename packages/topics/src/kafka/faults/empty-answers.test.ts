@@ -1,51 +1,44 @@
 import { randomUUID } from 'node:crypto';
-import { createRequire } from 'node:module';
 import { afterEach, describe, inject, it } from 'vitest';
 import type { AvailabilityChange } from '../../availability.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { Cluster } from '../client/cluster.ts';
-import type { KafkajsBroker } from '../client/kafkajs-internals.ts';
 import type { Broker } from '../client/send-request.ts';
-import type { Answered, Request } from '../requests/request.ts';
+import type { FetchedPartition } from '../requests/fetch.ts';
+import type { Answered, PartitionAnswers, Request } from '../requests/request.ts';
+import type { Metadata } from '../requests/topics.ts';
 
 const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-const require = createRequire(import.meta.url);
-const { prototype } = require('kafkajs/src/broker') as {
-  readonly prototype: {
-    fetch: (this: KafkajsBroker, ...options: Parameters<KafkajsBroker['fetch']>) => ReturnType<KafkajsBroker['fetch']>;
-  };
-};
-const realFetch = prototype.fetch;
-
 const exchange = Reflect.get(Cluster.prototype, 'exchange');
 
-/** Makes the next `count` metadata responses list no broker. The returned function tells how many are left; negative numbers count later ones. */
-function forgeNoBrokers(count: number): () => number {
-  let left = count;
+/** Lets `forge` change the responses to requests of this kind. */
+function forgeAnswers<Forged>(api: string, forge: (answered: Answered<Forged>, asked: Broker) => Answered<Forged>): void {
   Cluster.prototype.exchange = async function <Options, Answer>(
     this: Cluster,
     asked: Broker,
     request: Request<Options, Answer>,
     options: Options,
   ): Promise<Answered<Answer>> {
-    const answered = (await exchange.call(this, asked, request as never, options)) as Answered<Answer>;
-    if (request.api !== 'Metadata' || left-- <= 0) return answered;
-    return { ...answered, answer: { ...answered.answer, brokers: [] } };
+    const answered = (await exchange.call(this, asked, request as never, options)) as Answered<never>;
+    return request.api === api ? (forge(answered, asked) as Answered<never>) : answered;
   };
+}
+
+/** Makes the next `count` metadata responses list no broker. The returned function tells how many are left; negative numbers count later ones. */
+function forgeNoBrokers(count: number): () => number {
+  let left = count;
+  forgeAnswers<Metadata>('Metadata', (answered) => (left-- <= 0 ? answered : { ...answered, answer: { ...answered.answer, brokers: [] } }));
   return () => left;
 }
 
 /** Empties the responses to fetches while `isSlow` returns true, as from brokers that haven't read their remote storage in time. */
 function forgeSlowRemoteStorage(isSlow: () => boolean): void {
-  prototype.fetch = async function (this: KafkajsBroker, options) {
-    const { responses } = await realFetch.call(this, options);
-    if (!isSlow()) return { responses };
-    return {
-      responses: responses.map((response) => ({ ...response, partitions: response.partitions.map((data) => ({ ...data, messages: [] })) })),
-    };
-  };
+  const batches = Buffer.alloc(0);
+  forgeAnswers<PartitionAnswers<FetchedPartition>>('Fetch', (answered) =>
+    isSlow() ? { ...answered, answer: new Map(Array.from(answered.answer, ([key, data]) => [key, { ...data, batches }])) } : answered,
+  );
 }
 
 describe.skipIf(why !== undefined)(`a response without brokers${because}`, { timeout: 60_000 }, () => {
@@ -89,7 +82,7 @@ describe.skipIf(why !== undefined)(`a response without brokers${because}`, { tim
 
 describe.skipIf(why !== undefined)(`a response without records from a partition that has some${because}`, () => {
   afterEach(() => {
-    prototype.fetch = realFetch;
+    Cluster.prototype.exchange = exchange;
   });
 
   it.for([true, false])('is requested again, and reported as a wait: no record is skipped (follow: %s)', async (follow, { expect }) => {
@@ -120,7 +113,7 @@ describe.skipIf(why !== undefined)(`a response without records from a partition 
 
 describe.skipIf(why !== undefined)(`a response without partitions because a quota is used up${because}`, () => {
   afterEach(() => {
-    prototype.fetch = realFetch;
+    Cluster.prototype.exchange = exchange;
   });
 
   it('is requested again on the same connection, and nothing is reported', async ({ expect }) => {
@@ -129,12 +122,12 @@ describe.skipIf(why !== undefined)(`a response without partitions because a quot
     const topic = `throttled-${randomUUID()}`;
     await log.createTopics([{ name: topic, partitions: 1 }]);
     await log.append([{ topic, key: null, value: '0' }]);
-    const asked = new Set<KafkajsBroker>();
+    const asked = new Set<Broker>();
     let left = 5;
-    prototype.fetch = async function (this: KafkajsBroker, options) {
-      asked.add(this);
-      return left-- > 0 ? { responses: [], clientSideThrottleTime: 1 } : await realFetch.call(this, options);
-    };
+    forgeAnswers<PartitionAnswers<FetchedPartition>>('Fetch', (answered, by) => {
+      asked.add(by);
+      return left-- > 0 ? { throttleMs: 1, refusals: [], answer: new Map() } : answered;
+    });
     const read: (string | null)[] = [];
     for await (const { value } of log.read({ topic })) read.push(value);
     expect(read).toEqual(['0']);

@@ -1,11 +1,11 @@
 import type { OffsetCommit, TopicPartition, TopicRecord } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
-import type { FetchedMessage } from '../client/kafkajs-internals.ts';
 import type { ProducerEpoch } from '../requests/transactions.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { READ_UNCOMMITTED } from '../requests/offsets.ts';
-import { fetchMessages, isOutOfRange, nextOffset, partitionOffsets, partitionsOf, topicRecord } from '../reader/fetch.ts';
+import { fetchBatches, isOutOfRange, partitionOffsets, partitionsOf } from '../reader/fetch.ts';
 import type { SentBatch } from '../reader/read-your-writes.ts';
+import { type FetchedBatch, isCommit } from '../wire/read-batches.ts';
 import type { TransactionId } from './transaction-law.ts';
 import { SEQUENCES } from './transactional-producer.ts';
 
@@ -32,8 +32,6 @@ export interface FoundPart {
 
 /** How long a broker can wait before it responds without the records, ms. */
 const WAIT_MS = 100;
-/** Type of a commit marker: the second half of a control record's key. */
-const COMMIT = 1;
 
 /** Looks for the records of a transaction, which must have ended in all its partitions. */
 export async function findTransaction(cluster: Cluster, note: TransactionNote): Promise<readonly FoundPart[]> {
@@ -45,7 +43,7 @@ async function findPart(cluster: Cluster, producer: ProducerEpoch, part: Transac
   await partitionsOf(cluster, topic);
   const records: TopicRecord<Uint8Array>[] = [];
   for (let { from: offset } = part; ;) {
-    const fetched = await fetchMessages(cluster, { topic, partition, offset, maxWaitMs: WAIT_MS, isolationLevel: READ_UNCOMMITTED }).catch(
+    const fetched = await fetchBatches(cluster, { topic, partition, offset, maxWaitMs: WAIT_MS, isolationLevel: READ_UNCOMMITTED }).catch(
       (error: unknown) => (isOutOfRange(error) ? undefined : Promise.reject(error)),
     );
     if (fetched === undefined) {
@@ -55,28 +53,28 @@ async function findPart(cluster: Cluster, producer: ProducerEpoch, part: Transac
       offset = earliest;
       continue;
     }
-    for (const message of fetched.data.messages) {
-      if (Number(message.offset) < offset || message.batchContext.producerId !== producer.producerId) continue;
-      if (!message.isControlRecord) {
-        if (belongs(message, producer, part)) records.push(topicRecord(topic, partition, message));
-      } else if (records.length > 0) return { part, isCommitted: message.key?.readInt16BE(2) === COMMIT, records };
+    for (const batch of fetched.batches) {
+      if (batch.producerId !== producer.producerId) continue;
+      if (!batch.isControl) {
+        if (batch.producerEpoch !== producer.producerEpoch) continue;
+        const from = offset;
+        records.push(...batch.records.filter((record) => record.offset >= from && belongs(record, batch, part)));
+      } else if (records.length > 0 && isCommit(batch) !== undefined) return { part, isCommitted: isCommit(batch) === true, records };
     }
-    const next = nextOffset(fetched.data, fetched.offset);
+    const { next } = fetched;
     // The log ends without a marker for this transaction. This happens if the transactional ID has expired, because the markers of its new
     // producer ID don't end transactions of the old one.
-    if (next === offset || next >= Number(fetched.data.highWatermark)) return { part, isCommitted: false, records };
+    if (next === offset || next >= fetched.highWatermark) return { part, isCommitted: false, records };
     offset = next;
   }
 }
 
 function belongs(
-  { offset, batchContext }: FetchedMessage,
-  { producerEpoch }: ProducerEpoch,
+  { offset }: TopicRecord<Uint8Array>,
+  { firstOffset, firstSequence }: FetchedBatch,
   { sequence, count }: TransactionPart,
 ): boolean {
-  const { producerEpoch: epoch, firstSequence, firstOffset } = batchContext;
-  const behind = firstSequence + Number(offset) - Number(firstOffset) - sequence;
-  return epoch === producerEpoch && (behind + SEQUENCES) % SEQUENCES < count;
+  return (firstSequence + offset - firstOffset - sequence + SEQUENCES) % SEQUENCES < count;
 }
 
 export function placeOf({ part, records }: FoundPart): [key: string, batches: readonly SentBatch[]] {

@@ -1,15 +1,14 @@
-import { mapHeaders } from '../../record-fields.ts';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import type { TopicPartition, TopicRecord } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { isAnswer } from '../client/driver-errors.ts';
 import { isTopicUnknown } from '../client/error-kinds.ts';
-import { fetch } from '../client/kafkajs-fetch.ts';
-import type { FetchedMessage, FetchedPartition } from '../client/kafkajs-internals.ts';
 import { certainTopicMetadata, hasPartition, partitionCount } from '../client/topic-metadata.ts';
+import { type AbortedTransaction, type FetchedPartition, fetch } from '../requests/fetch.ts';
 import { READ_COMMITTED, type WhichOffset, listOffsets } from '../requests/offsets.ts';
 import { describeConfigs } from '../requests/topics.ts';
+import { type FetchedBatch, readBatches } from '../wire/read-batches.ts';
 
 /** Maximum bytes that a fetch requests: the limits of `nextMaxBytes` and its initial value. */
 const BYTES = { least: 64 * 1024, first: 128 * 1024, most: 4 * 1024 * 1024 };
@@ -18,8 +17,6 @@ const RECORDS_AT_ONCE = 10_000;
 /** How long a broker can wait for its remote storage in each retry, ms. */
 const PATIENCE_MS = 1_000;
 const RETRIES = 3;
-/** Maximum number of offsets without a record that one call of `fetchMessages` skips. */
-const MAX_STEPS = 1_000;
 
 export interface FetchedRecords {
   /** Committed records. Their bytes are views of larger buffers. */
@@ -101,55 +98,41 @@ export async function partitionOffsets(
 }
 
 export async function fetchRecords(cluster: Cluster, options: FetchOptions): Promise<FetchedRecords> {
-  const { topic, partition } = options;
-  const { offset, data } = await fetchMessages(cluster, options);
+  const { offset } = options;
+  const { batches, aborted: transactions, next, lastStable } = await fetchBatches(cluster, options);
   const records: TopicRecord<Uint8Array>[] = [];
   const aborted: TopicRecord<Uint8Array>[] = [];
-  for (const { message, isAborted } of decidedMessages(offset, data))
-    (isAborted ? aborted : records).push(topicRecord(topic, partition, message));
-  return { records, aborted, next: nextOffset(data, offset), lastStable: Number(data.lastStableOffset) };
+  for (const { batch, isAborted } of decided(batches, transactions)) {
+    const kept = isAborted ? aborted : records;
+    for (const record of batch.records) if (record.offset >= offset) kept.push(record);
+  }
+  return { records, aborted, next, lastStable };
 }
 
-/** Messages of a partition from an offset on, with transaction markers and aborted records. */
-export interface FetchedMessages {
-  /** The requested offset, or a later one if compaction has removed the records in between. */
-  readonly offset: number;
-  readonly data: FetchedPartition;
+/** Batches of a partition from an offset on, with end markers and batches of aborted transactions. */
+export interface FetchedBatches extends Omit<FetchedPartition, 'batches'> {
+  /** The first one can begin before the requested offset. */
+  readonly batches: readonly FetchedBatch[];
+  /** The offset after the last batch, even if compaction has removed its last record; the requested offset if nothing was fetched. */
+  readonly next: number;
 }
 
 /**
- * Fetches the next messages of one partition, with transaction markers and aborted records. Resolves without messages only at or after the last
- * stable offset (if uncommitted, the replicated end), or after `MAX_STEPS` offsets without any. A broker that can't read its remote storage in time
- * responds without messages, so the fetch is retried. Only compaction leaves a real gap, and compacted topics have no remote storage.
+ * Fetches the next batches of one partition. Resolves without batches only at or after the last stable offset (if uncommitted, the replicated end),
+ * or if compaction has removed all of them up to there. A broker that can't read its remote storage in time responds without batches, so the fetch
+ * is retried. Only compaction leaves a real gap, and compacted topics have no remote storage.
  */
-export async function fetchMessages(cluster: Cluster, options: FetchOptions): Promise<FetchedMessages> {
-  const { topic, isolationLevel = READ_COMMITTED } = options;
-  const ask = (at: number, maxWaitMs: number, maxBytes = options.maxBytes): Promise<FetchedPartition> =>
-    fetchPartition(cluster, {
-      ...options,
-      offset: at,
-      maxWaitMs,
-      ...(maxBytes !== undefined && { maxBytes }),
-      isolationLevel,
-    });
-  const endOf = (data: FetchedPartition): number => Number(isolationLevel === READ_COMMITTED ? data.lastStableOffset : data.highWatermark);
-  const lacksMessages = (data: FetchedPartition, at: number): boolean => data.messages.length === 0 && at < endOf(data);
-  let { offset } = options;
-  let data = await ask(offset, options.maxWaitMs);
-  if (!lacksMessages(data, offset)) return { offset, data };
-  if (await isCompacted(cluster, topic)) {
-    // With fewer bytes, the response might end within the batch that follows a batch without records.
-    data = await ask(offset, 0, BYTES.most);
-    // kafkajs doesn't report how far a batch without records reaches, so try one offset after another.
-    for (let steps = 0; steps < MAX_STEPS && lacksMessages(data, offset); steps += 1) {
-      offset += 1;
-      if (offset < endOf(data)) data = await ask(offset, 0, BYTES.most);
-    }
-    return { offset, data };
-  }
-  for (let retry = 0; retry < RETRIES; retry += 1) {
-    data = await ask(offset, PATIENCE_MS);
-    if (!lacksMessages(data, offset)) return { offset, data };
+export async function fetchBatches(cluster: Cluster, options: FetchOptions): Promise<FetchedBatches> {
+  const { topic, partition, offset, isolationLevel = READ_COMMITTED } = options;
+  for (let retry = 0; ; retry += 1) {
+    const maxWaitMs = retry === 0 ? options.maxWaitMs : PATIENCE_MS;
+    const data = await fetchPartition(cluster, { ...options, maxWaitMs, isolationLevel });
+    const batches = await readBatches(data.batches, { topic, partition });
+    const end = isolationLevel === READ_COMMITTED ? data.lastStable : data.highWatermark;
+    const last = batches.at(-1);
+    if (last !== undefined || offset >= end) return { ...data, batches, next: Math.max(offset, (last?.lastOffset ?? -1) + 1) };
+    if (await isCompacted(cluster, topic)) return { ...data, batches, next: end };
+    if (retry === RETRIES) break;
   }
   const position = `${partitionKey(options)}:${offset}`;
   throw new Error(
@@ -164,9 +147,11 @@ export async function fetchPartition(
   { topic, partition, maxBytes = BYTES.most, ...options }: FetchPartitionOptions,
 ): Promise<FetchedPartition> {
   const place = { topic, partition };
-  const data = (await cluster.ask(fetch, { ...options, topicPartitions: [place], maxBytes })).get(partitionKey(place));
-  if (data === undefined) throw new TypeError('The broker sent an empty response to a fetch.');
-  return data;
+  for (;;) {
+    const data = (await cluster.ask(fetch, { ...options, topicPartitions: [place], maxBytes })).get(partitionKey(place));
+    // The user's quota is used up. The connection delays the next request accordingly.
+    if (data !== undefined) return data;
+  }
 }
 
 async function isCompacted(cluster: Cluster, topic: string): Promise<boolean> {
@@ -174,52 +159,28 @@ async function isCompacted(cluster: Cluster, topic: string): Promise<boolean> {
   return settings?.get('cleanup.policy')?.includes('compact') ?? false;
 }
 
-/** Returns the offset after the last fetched batch, even if compaction has removed its last record; `offset` if nothing was fetched. */
-export function nextOffset({ messages }: FetchedPartition, offset: number): number {
-  const batch = messages.at(-1)?.batchContext;
-  return batch === undefined ? offset : Math.max(offset, Number(batch.firstOffset) + batch.lastOffsetDelta + 1);
-}
-
-/** A record of a transaction that has ended, or of none. */
-interface DecidedMessage {
-  readonly message: FetchedMessage;
+/** A batch of data of a transaction that has ended, or of none. */
+interface DecidedBatch {
+  readonly batch: FetchedBatch;
   readonly isAborted: boolean;
 }
 
-/**
- * The records of a fetched partition, from `offset` on. If transactions overlap, kafkajs's own filter can let aborted records through: it assumes
- * that the aborted transactions are sorted by first offset, and that at most one of them begins per record.
- */
-function decidedMessages(offset: number, { messages, abortedTransactions }: FetchedPartition): readonly DecidedMessage[] {
-  const coming = (abortedTransactions ?? []).toSorted((a, b) => Number(b.firstOffset) - Number(a.firstOffset));
+/** Finds the batches of aborted transactions, and leaves out end markers. */
+function decided(batches: readonly FetchedBatch[], transactions: readonly AbortedTransaction[]): readonly DecidedBatch[] {
+  const coming = transactions.toSorted((a, b) => b.firstOffset - a.firstOffset);
   const aborted = new Set<string>();
-  const decided: DecidedMessage[] = [];
-  for (const message of messages) {
-    const { producerId, inTransaction } = message.batchContext;
-    for (let next = coming.at(-1); next !== undefined && Number(next.firstOffset) <= Number(message.offset); next = coming.at(-1)) {
+  const data: DecidedBatch[] = [];
+  for (const batch of batches) {
+    const { producerId, lastOffset, isTransactional, isControl } = batch;
+    for (let next = coming.at(-1); next !== undefined && next.firstOffset <= lastOffset; next = coming.at(-1)) {
       aborted.add(next.producerId);
       coming.pop();
     }
-    if (message.isControlRecord) aborted.delete(producerId);
-    else if (Number(message.offset) >= offset) decided.push({ message, isAborted: inTransaction && aborted.has(producerId) });
+    if (isControl) aborted.delete(producerId);
+    else data.push({ batch, isAborted: isTransactional && aborted.has(producerId) });
   }
-  return decided;
+  return data;
 }
-
-export function topicRecord(
-  topic: string,
-  partition: number,
-  { offset, timestamp, key, value, headers = {} }: FetchedMessage,
-): TopicRecord<Uint8Array> {
-  return { topic, partition, offset: Number(offset), key, value, headers: mapHeaders(headers, lastValue), timestampMs: Number(timestamp) };
-}
-
-/** Returns the last value of a header, because Kafka allows duplicates; empty if the header has no value. */
-function lastValue(values: NonNullable<FetchedMessage['headers']>[string]): Uint8Array {
-  return (Array.isArray(values) ? values.at(-1) : values) ?? NOTHING;
-}
-
-const NOTHING = new Uint8Array();
 
 /** True when a partition doesn't have the offset: retention has deleted it, or the partition ends before it. */
 export function isOutOfRange(error: unknown): boolean {

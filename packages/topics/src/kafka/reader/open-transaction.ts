@@ -1,6 +1,7 @@
 import type { OpenTransaction, TopicPartition } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { READ_UNCOMMITTED } from '../requests/offsets.ts';
+import { readBatches } from '../wire/read-batches.ts';
 import { assertPartitions, fetchPartition, isOutOfRange, partitionOffsets } from './fetch.ts';
 
 /**
@@ -10,13 +11,13 @@ export async function findOpenTransaction(cluster: Cluster, { topic, partition }
   await assertPartitions(cluster, topic, [partition]);
   const offset = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
   const request = { topic, partition, offset, maxWaitMs: 0, maxBytes: 1, isolationLevel: READ_UNCOMMITTED };
-  const messages = await fetchPartition(cluster, request).then(
-    (data) => data.messages,
+  const batches = await fetchPartition(cluster, request).then(
+    (data) => readBatches(data.batches, { topic, partition }),
     (error: unknown) => (isOutOfRange(error) ? [] : Promise.reject(error)),
   );
-  // The batch can begin before the requested offset. A record at this offset that belongs to no transaction was appended after the last stable
-  // offset was fetched.
-  const first = messages.find((message) => Number(message.offset) >= offset);
-  if (first === undefined || first.isControlRecord || !first.batchContext.inTransaction) return undefined;
-  return { offset: Number(first.offset), sinceMs: Number(first.timestamp) };
+  // A batch at this offset that belongs to no transaction was appended after the last stable offset was fetched.
+  const [first] = batches;
+  if (first === undefined || first.isControl || !first.isTransactional) return undefined;
+  const record = first.records.find((each) => each.offset >= offset);
+  return record && { offset: record.offset, sinceMs: record.timestampMs };
 }

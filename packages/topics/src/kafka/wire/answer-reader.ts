@@ -46,9 +46,11 @@ export class AnswerReader {
     return id.equals(NO_UUID) ? undefined : id.toString('base64url');
   }
 
-  /** Skips a field of bytes; no caller needs its content. */
-  bytes(): void {
-    this.#skip(Math.max(0, this.#flexible ? this.#unsignedVarint() - 1 : this.int32()));
+  /** Returns a view of a field of bytes, empty for null. */
+  bytes(): Buffer {
+    const length = Math.max(0, this.#flexible ? this.#unsignedVarint() - 1 : this.int32());
+    const start = this.#skip(length);
+    return this.#bytes.subarray(start, start + length);
   }
 
   array<Item>(read: () => Item): readonly Item[] {

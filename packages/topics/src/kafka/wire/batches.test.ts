@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import {
+import { promisify } from 'node:util';
+import { zstdDecompress } from 'node:zlib';
+import kafkajs, {
   type Admin,
   CompressionTypes,
   Kafka,
@@ -17,7 +19,6 @@ import { letQueuesIdle } from '../faults/idle-queues.fixture.ts';
 import { TransactionalProducer } from '../producer/transactional-producer.ts';
 import type { BatchRecord } from './batch-record.ts';
 import { pageOfRecords } from './batch-records.fixture.ts';
-import { registerCodecs } from '../client/codecs.ts';
 import { COMPRESSIONS } from './codecs.ts';
 import { encodeRecords } from './encode-records.ts';
 import type { RecordBatch } from './record-batch.ts';
@@ -29,7 +30,10 @@ const at = { partition: 0, timestampMs: 1_795_000_000_000 };
 const all = { timestampMs: at.timestampMs, maxBytes: 1e9, compression: COMPRESSIONS.none };
 const TYPES = { none: CompressionTypes.None, gzip: CompressionTypes.GZIP, zstd: CompressionTypes.ZSTD };
 const splitter = new BatchSplitter();
-registerCodecs();
+kafkajs.CompressionCodecs[CompressionTypes.ZSTD] = () => ({
+  compress: ({ buffer }: { readonly buffer: Buffer }) => COMPRESSIONS.zstd.compress(buffer),
+  decompress: promisify(zstdDecompress),
+});
 letQueuesIdle();
 
 describe.skipIf(reason !== undefined)(`record batches on a broker${reason === undefined ? '' : ` (skipped: ${reason})`}`, () => {

@@ -62,7 +62,7 @@ export class BatchSplitter {
   }
 }
 
-/** kafkajs can't read a batch of about 120,000 records, because it passes all of them as arguments of one function call. */
+/** kafkajs, with which others may read, can't read a batch of about 120,000 records: it passes all of them as arguments of one function call. */
 const MAX_RECORDS = 50_000;
 /** Compressing less than this, such as a checkpoint, costs more than it saves. */
 const SMALL_BYTES = 1_024;
