@@ -46,6 +46,22 @@ test.each([
   expect(scene.server.requests).toHaveLength(1);
 });
 
+test.each([
+  ['https://elsewhere.example/v2/items/?token=hidden', 'https://elsewhere.example/v2/items/'],
+  ['/x/', 'http://127.0.0.1:PORT/x/'],
+  ['items/', 'http://127.0.0.1:PORT/items/'],
+])('a redirect to %j is named with its whole path by a source that follows none', async (location, shown) => {
+  const scene = await play([moved(301, location)]);
+  const error: unknown = await scene.query().catch((reason: unknown) => reason);
+  const address = shown.replace('PORT', new URL(scene.server.url).port);
+  expect(error).toMatchObject({
+    code: 'HEADGATE_REDIRECTED',
+    message: expect.stringContaining(`redirects to ${address} (301), `) as string,
+  });
+  expect(String(error)).not.toContain('hidden');
+  expect(scene.server.requests).toHaveLength(1);
+});
+
 test('five redirects of a request are followed, and the sixth ends the request', async () => {
   const scene = await play([], { otherwise: redirect('/round?token=hidden') }, { follow });
   const error: unknown = await scene.query().catch((reason: unknown) => reason);
