@@ -18,7 +18,7 @@ import { type Answered, MAX_MOVES, type RestPage, emptyPage, listedPage } from '
 import { nextOf, withoutKeys } from './next-page.ts';
 import { LAST, countOf } from './pages/index.ts';
 import type { Path } from './path.ts';
-import { type Said, saidAt } from './places.ts';
+import { saidAt } from './places.ts';
 import { type RestQuery, withFields } from './request.ts';
 import { ruleFor, ruledVerdict } from './rules.ts';
 import { timeOf } from './time.ts';
@@ -64,10 +64,9 @@ function foreignVerdict(
 
 /** Judges a 204 or a 304, whose headers can name a next page. */
 function bodylessVerdict(stream: Stream, answered: Answered): Verdict<RestPage> {
-  const { pages } = stream;
-  // A place in the body says nothing without one, so it can't say that more pages follow.
-  const isInBody = (place: Said | undefined): boolean => place !== undefined && 'text' in place;
-  if ([pages?.while, pages?.until, pages?.last].some(isInBody)) return { kind: 'ok', value: emptyPage(stream, answered) };
+  const { until } = stream.pages ?? {};
+  // Without a body, the last page can't be told from others.
+  if (until !== undefined && 'text' in until) return { kind: 'ok', value: emptyPage(stream, answered) };
   const next = nextOf(stream, answered, [], []);
   if ('unfit' in next) return { kind: 'schema-mismatch', where: next.unfit };
   return { kind: 'ok', value: listedPage(stream, answered, [], [], 'repeated' in next ? LAST : next) };

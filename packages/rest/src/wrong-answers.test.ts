@@ -107,6 +107,16 @@ describe('a response without a body that names another page is followed', () => 
   });
 });
 
+it.concurrent('a response without a body ends a listing whose last page is told in the body', async () => {
+  const answer = ({ query }: { readonly query: URLSearchParams }): ApiAnswer =>
+    query.get('p') === '1' ? { body: { items, done: false } } : { status: 204 };
+  const found = await outcome(
+    { items: { ...stream, pages: { page: { query: 'p' }, until: '$.done' } } },
+    { routes: { 'GET /items': answer } },
+  );
+  expect(found).toMatchObject({ keys: ['1', '2', '3', '4'], codes: [], asked: 2 });
+});
+
 describe('a listing that goes in a circle writes each page once', () => {
   /** The page that a service returns for a number beyond its last page. */
   const BEYOND = {
