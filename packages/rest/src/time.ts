@@ -172,15 +172,18 @@ export function isTimeFormat(format: string): boolean {
 }
 
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** The longest day: the one on which clocks are set back. */
+const LONG_DAY_MS = DAY_MS + HOUR_MS;
 /** Precision of a format in ms, by its smallest part. The smallest part comes first, because the first match counts. */
-const PARTS = { S: 1_000, M: 60_000, H: 3_600_000, d: DAY_MS, m: 31 * DAY_MS, Y: 366 * DAY_MS };
+const PARTS = { S: 1_000, M: 60_000, H: HOUR_MS, d: LONG_DAY_MS, m: 31 * DAY_MS + HOUR_MS, Y: 366 * DAY_MS };
 
 /** Maximum ms by which a time can be later than its text in a format: a date, for example, covers a whole day. */
 export function roughness(format: string | undefined): number {
   if (format === undefined) return 0;
   if (format === 'ms') return 1;
   if (format === 'seconds' || format === 'http') return PARTS.S;
-  if (format === 'date') return DAY_MS;
+  if (format === 'date') return LONG_DAY_MS;
   return Object.entries(PARTS).find(([part]) => format.includes(`%${part}`))?.[1] ?? 0;
 }
 

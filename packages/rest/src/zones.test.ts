@@ -46,3 +46,55 @@ it('a service whose times name no zone loses no record, and repeats none, in any
     { numRuns: 300 },
   );
 });
+
+/** Six hours before clocks are set back. */
+const SET_BACK = { 'America/New_York': Date.UTC(2026, 10, 1), 'Europe/Athens': Date.UTC(2026, 9, 24, 19) };
+
+it('a service that selects by local times loses and repeats no record when an hour comes twice, if lists overlap', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...(['America/New_York', 'Europe/Athens'] as const)),
+      fc.constantFrom('{since}', '{since:date}', '{since:%Y-%m-%dT%H:%M:%S}'),
+      fc.constantFrom('ascending', 'fixed'),
+      fc.array(fc.array(fc.integer({ min: 1, max: 150 }), { minLength: 1, maxLength: 4 }), { minLength: 5, maxLength: 9 }),
+      (zone, from, order, rounds) => {
+        const clocks = zoneOf(zone);
+        const stream = itemsStream({ get: '/', query: { from }, since: { from: '$.at', zone, order, overlap: '61m' }, key: '$.id' });
+        const rows: { readonly id: number; readonly at: string }[] = [];
+        const written: unknown[] = [];
+        let now = SET_BACK[zone];
+        let carried: Carried | undefined;
+        for (const minutes of rounds) {
+          for (const later of minutes) {
+            now += later * MINUTE;
+            rows.push({ id: rows.length, at: new Date(clocks.localAt(now)).toISOString().slice(0, 19) });
+          }
+          const answer = ({ query }: { readonly query: URLSearchParams }) => {
+            const since = query.get('from') ?? '';
+            return {
+              body: rows
+                .filter(({ at }) => (since.length < 11 ? at >= since : at > since))
+                .toSorted((one, other) => (one.at < other.at ? -1 : 1)),
+            };
+          };
+          const listing = listed(stream, { answer, carried, now: now + 5 * MINUTE });
+          written.push(...listing.written.map((row) => (row as { id: number }).id));
+          carried = listing.carried;
+        }
+        expect(written.toSorted((one, other) => Number(one) - Number(other))).toEqual(rows.map(({ id }) => id));
+      },
+    ),
+    {
+      numRuns: 400,
+      // The day on which clocks are set back is 25 hours long.
+      examples: [
+        [
+          'Europe/Athens',
+          '{since:date}',
+          'fixed',
+          [[120], [98, 23, 83], [135, 70, 125, 139], [65, 141, 112, 9], [101, 16, 74, 65], [101, 145], [1]],
+        ],
+      ],
+    },
+  );
+});
