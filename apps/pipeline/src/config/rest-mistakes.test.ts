@@ -7,7 +7,7 @@ import { ConfigError } from './config-error.ts';
 
 const RUNS = process.env['HEADGATE_TORTURE'] === '1' ? 5_000 : 120;
 
-const EXAMPLES = readFileSync(new URL('../../../../packages/rest/src/rest-examples.fixture.yaml', import.meta.url), 'utf8');
+const EXAMPLES = readFileSync(new URL('rest-sections.fixture.yaml', import.meta.url), 'utf8');
 const ENV = Object.fromEntries(Array.from(EXAMPLES.matchAll(/\$\{(\w+)\}/g), ([, name = '']) => [name, `sEcr3t-${name}-0123456789`]));
 const FILES = { 'databases.txt': 'd1\n', 'users.txt': 'beta\n', 'authors.txt': 'A B\n', 'isbns.txt': '1\n2\n' };
 
