@@ -131,7 +131,7 @@ describe('mistakes, each with its path and fix', () => {
         'streams.items.since: has order: ascending, so each page is requested by its time, but no parameter sends it. Write {since} into a parameter, or list the newest first and write order: descending.',
       ],
     ]),
-    [{ pages: { page: { query: 'p' }, end: '0' } }, 'streams.items.pages.end: belongs to cursor or next.'],
+    [{ pages: { page: { query: 'p' }, end: '0' } }, 'streams.items.pages.end: belongs to cursor or next or link.'],
     [{ pages: { next: '$.next', first: 'a' } }, 'streams.items.pages.first: belongs to cursor or page or offset.'],
     [{ pages: { next: '$.next', alone: true } }, 'streams.items.pages.alone: belongs to cursor or page or offset.'],
     [{ pages: { link: 'next', encoded: true } }, 'streams.items.pages.encoded: belongs to cursor.'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ApiAnswer, pageOf } from './api.fixture.ts';
+import { type ApiAnswer, type ApiCall, pageOf } from './api.fixture.ts';
 import { bearer, lister, pairs, some } from './list.fixture.ts';
 
 const list = lister();
@@ -261,7 +261,32 @@ describe('a next address elsewhere gets no request', () => {
   });
 });
 
+it.concurrent('a Link header that names text instead of an address ends the list, if the section says so', async () => {
+  const named = ({ query }: ApiCall): ApiAnswer => {
+    const page = Number(query.get('page') ?? 1);
+    const next = page === 2 ? 'None' : `/items?page=${page + 1}`;
+    return { headers: { link: `<${next}>; rel="next"` }, body: { items: pageOf(items, page, 2) } };
+  };
+  const found = await outcome(
+    { items: { ...stream, pages: { link: 'next', end: ['None', 'null'] } } },
+    { routes: { 'GET /items': named } },
+  );
+  expect(found).toMatchObject({ keys: ['1', '2', '3', '4'], codes: [], asked: 2 });
+});
+
 describe('empty pages with a next page', () => {
+  it.concurrent('end the list if while names the list', async () => {
+    const always = ({ query }: ApiCall): ApiAnswer => {
+      const page = Number(query.get('page') ?? 1);
+      return { body: { items: pageOf(items, page, 2), next: `/items?page=${page + 1}` } };
+    };
+    const found = await outcome(
+      { items: { ...stream, pages: { next: '$.next', while: '$.items' } } },
+      { routes: { 'GET /items': always } },
+    );
+    expect(found).toMatchObject({ keys: ['1', '2', '3', '4'], codes: [], asked: 3 });
+  });
+
   it.concurrent('end after a hundred in a row', async () => {
     let page = 0;
     const found = await outcome(

@@ -115,7 +115,7 @@ test('no cursor is requested twice, and a circle ends the walk after the page th
         retryable: true,
         service: 'toy',
         subject: '@ada',
-        message: `@ada: page ${got.length} leads back to an earlier page of this walk. The service's pages form a loop: start the crawl again later.`,
+        message: `@ada: page ${got.length} names an earlier page of this walk, or itself, as the next one. If that is how the list ends, define it as the end. Otherwise the service's pages form a loop: start the crawl again later.`,
       });
     }),
   );

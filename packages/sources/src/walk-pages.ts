@@ -111,8 +111,8 @@ function assertGoesOn<Query, Page, Cursor extends NonNullable<Json>>(
     throw end('HEADGATE_UNFIT_ANSWER', `${what} The service may have an error: start the crawl again later.`);
   }
   if (isCircle === true) {
-    const what = `page ${pages} leads back to an earlier page of this walk. The service's pages form a loop: start the crawl again later.`;
-    throw end('HEADGATE_CURSOR_LOOP', what);
+    const what = `page ${pages} names an earlier page of this walk, or itself, as the next one. If that is how the list ends, define it as the end.`;
+    throw end('HEADGATE_CURSOR_LOOP', `${what} Otherwise the service's pages form a loop: start the crawl again later.`);
   }
   if (empty >= (maxEmptyPages ?? MAX_EMPTY_PAGES)) {
     const what = `page ${pages} was empty, like the ${empty - 1} pages before it, and returned a new cursor.`;

@@ -5,11 +5,14 @@ import type { Said } from '../places.ts';
 import { type End, type Found, LAST, type NextAt, lastUnless } from './style.ts';
 
 /** The cursor or address that a response has at `place`, unless it is one of `end`. `read`: decodes it. */
-export function cursorIn(found: Found, place: Said, end: End | undefined, read = (text: string): string => text): NextAt {
-  const given = found.at(place);
+export function cursorIn(found: Found, place: Said, end: End | undefined, read?: (text: string) => string): NextAt {
+  return cursorOf(found, found.at(place), 'text' in place ? place.text : 'the cursor', end, read);
+}
+
+/** The cursor or address that a response gives at a place of this name, unless it is one of `end`. */
+export function cursorOf(found: Found, given: unknown, name: string, end: End | undefined, read = (text: string): string => text): NextAt {
   const sent = sendable(given, found);
   const at = typeof sent === 'string' ? read(sent) : sent;
-  const name = 'text' in place ? place.text : 'the cursor';
   // An end is compared as text, because a service can write the same cursor both as a number and as text.
   const ends: readonly unknown[] = end === undefined ? [] : [end].flat();
   if (ends.some((one) => String(one) === spelled(at))) return LAST;

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { addressAt, byOrigin } from './address.ts';
-import { type StyleDefinition, lastUnless, shared } from './style.ts';
+import { cursorOf } from './cursor-in.ts';
+import { type StyleDefinition, shared } from './style.ts';
 
 const settings = {
   link: z
@@ -11,19 +12,17 @@ const settings = {
     )
     .describe('Relation in the Link header with the next address, usually `next`.'),
   origin: shared.origin,
+  end: shared.end,
 };
 
 /** The Link header has the next address. An address is relative to the request (RFC 8288, section 3.2). */
 export const link: StyleDefinition<typeof settings> = {
   settings,
-  style: ({ link: relation, origin }) => ({
+  style: ({ link: relation, origin, end }) => ({
     first: null,
     isCounted: false,
     moves: 'unseen',
     address: (at, baseUrl, path) => byOrigin(at, origin) ?? addressAt(at, baseUrl, path),
-    next(found) {
-      const at = found.linked(relation);
-      return at === undefined || at === '' ? lastUnless(found, 'the Link header') : { at };
-    },
+    next: (found) => cursorOf(found, found.linked(relation), 'the Link header', end),
   }),
 };
