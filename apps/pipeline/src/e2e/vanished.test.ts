@@ -27,7 +27,7 @@ describe('a started job that its topic no longer has', () => {
     expect([last.code, last.stderr]).toEqual([0, expect.stringContaining('1 crawl')]);
     expect([...before, ...(await ids(place))]).toEqual(service.followersOf('alpha'));
     expect(new Set(service.requests.map(({ cursor }) => cursor)).size).toBe(40);
-    expect(await stateKeys(place, '/walk/')).toEqual([]);
+    expect(await stateKeys(place, '/job/')).toEqual([]);
   });
 });
 

@@ -62,7 +62,9 @@ export type Left =
       readonly credentials?: readonly string[];
     }
   /** A lookup. `keys`: how many of its keys have no response yet; `size`: maximum keys of one HTTP request. */
-  | { readonly kind: 'lookup'; readonly keys: number; readonly size: number };
+  | { readonly kind: 'lookup'; readonly keys: number; readonly size: number }
+  /** The work after a complete walk. It needs no HTTP request. */
+  | { readonly kind: 'after' };
 
 /** The environment of a worker: its lane, and what the run provides. */
 export interface WorkerContext<Request, Topics extends TopicMap> {

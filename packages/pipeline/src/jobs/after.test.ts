@@ -13,9 +13,10 @@ import { PipelineError } from '../settings/pipeline-error.ts';
 import { logWith, temporaryLog } from '../testing/temporary-log.fixture.ts';
 import { recordMakers, topic } from '../topics/topic.ts';
 import { topicSpecs } from '../topics/topics.ts';
-import { STATE_KEYS } from '../lane/lane-state.ts';
-import { type AfterWork, afterWork } from './after.ts';
-import { type LastCrawls, lastCrawls, lastCrawlsIn } from './last-crawls.ts';
+import { RESUME, type RequestRecord } from '../topics/request.ts';
+import { type AfterJob, type AfterWork, afterRow, afterWork } from './after.ts';
+import { type LastCrawls, lastCrawls } from './last-crawls.ts';
+import { afterStageOf, walkStates } from './walk-state.ts';
 import type { After } from './walk-definition.ts';
 
 const names = topicNames();
@@ -116,16 +117,6 @@ test('after a restart a walk is compared with the one before it, whose work is n
   await inLane(place.log, writing(1), async ({ work }) => expect(await work.offsets()).toEqual({ records: 3 }));
 });
 
-test('a walk whose records have unknown offsets has no work after it', async () => {
-  await using place = await afterPlace();
-  await inLane(place.log, writing(1), async ({ work, lane }) => {
-    const ending = work.ending({ key: 'a', id: 'one', pages: 1, items: 1, whole: true, offsets: undefined });
-    await lane.commit({ records: [], state: ending.state });
-    ending.start();
-    expect([work.load, lastCrawlsIn(lane.stateUnder, '').size, lane.stateUnder(STATE_KEYS.after).length]).toEqual([0, 1, 0]);
-  });
-});
-
 test('work that the log refuses ends the lane', async () => {
   await using place = await afterPlace();
   const lost: Work = async function* () {
@@ -149,30 +140,26 @@ test.each([
   expect(await written(place.log)).toEqual(Array.from({ length: 12 }, (_, i) => `${i + 1} after ${i === 0 ? 'none' : i} 0`));
 });
 
-test('work that throws is one dead letter, and is repeated with the fix when the lane is next opened; the next walk does not wait for it', async () => {
+test('work that throws is a dead letter with its place, whose replay does the rest; the next walk does not wait for it', async () => {
   await using place = await afterPlace();
-  const failing: Work = (crawl, previous, io) => {
-    if (crawl.id === 'two') throw new Error('boom');
-    return writing(1)(crawl, previous, io);
+  const failing: Work = async function* (crawl, previous, io) {
+    yield* writing(CHUNK)(crawl, previous, io);
+    if (crawl.id === 'two') throw new Error('boom.');
   };
   const events = await inLane(place.log, failing, async ({ crawl }) => {
     for (const id of ['one', 'two', 'three']) await crawl(id);
   });
-  const message = 'a: the comparison failed (two): boom. The next start of the pipeline retries it.';
+  const message = 'a: the comparison failed (two): boom. Fix it, then replay the job: a replay does only this work.';
   expect(events).toContainEqual(
     expect.objectContaining({ type: 'dead-letter', key: 'a', error: expect.objectContaining({ code: 'HEADGATE_USER_FUNCTION', message }) }),
   );
-  expect(events.flatMap((event) => (event.type === 'after-written' ? event.request : []))).toEqual(['one', 'three']);
-  expect(await written(place.log)).toEqual(['one after none 0', 'three after two 0']);
-  // The work still throws. Its error is reported, but there is no second dead letter.
-  expect(await inLane(place.log, failing, async () => await Promise.resolve())).toEqual([
-    { type: 'notice', level: 'info', message: 'a: the comparison continues' },
-    { type: 'notice', level: 'warn', message },
-  ]);
-  await inLane(place.log, writing(2), async () => await Promise.resolve());
-  expect(await written(place.log)).toEqual(['one after none 0', 'three after two 0', 'two after one 0', 'two after one 1']);
+  const all = (id: string, previous: string, count: number) => Array.from({ length: count }, (_, i) => `${id} after ${previous} ${i}`);
+  const before = [...all('one', 'none', CHUNK), ...all('two', 'one', CHUNK), ...all('three', 'two', CHUNK)];
+  expect(await written(place.log)).toEqual(before);
+  expect(await inLane(place.log, failing, async () => await Promise.resolve())).toEqual([]);
+  await inLane(place.log, writing(CHUNK + 2), async ({ replay }) => await replay());
+  expect(await written(place.log)).toEqual([...before, ...all('two', 'one', CHUNK + 2).slice(CHUNK)]);
   expect(await inLane(place.log, writing(2), async () => await Promise.resolve())).toEqual([]);
-  expect(await deadLetters(place.log)).toEqual([{ crawl: 'two', previous: 'one' }]);
 });
 
 test('work whose records are gone is dropped, with a warning', async () => {
@@ -189,17 +176,6 @@ test('work whose records are gone is dropped, with a warning', async () => {
   expect(await deadLetters(place.log)).toEqual([]);
 });
 
-test('work that fails midway writes the rest of its records when it is done again', async () => {
-  await using place = await afterPlace();
-  const breaking: Work = async function* (crawl, previous, io) {
-    yield* writing(CHUNK)(crawl, previous, io);
-    throw new Error('boom');
-  };
-  await inLane(place.log, breaking, async ({ crawl }) => await crawl('one'));
-  await inLane(place.log, writing(CHUNK + 2), async () => await Promise.resolve());
-  expect(await written(place.log)).toEqual(Array.from({ length: CHUNK + 2 }, (_, i) => `one after none ${i}`));
-});
-
 test('work that fails midway continues after its series, whatever their lengths', async () => {
   const count = CHUNK + 3;
   const series = (breaksAt: number): Work =>
@@ -212,7 +188,7 @@ test('work that fails midway continues after its series, whatever their lengths'
     };
   await using place = await afterPlace();
   await inLane(place.log, series(CHUNK + 1), async ({ crawl }) => await crawl('one'));
-  await inLane(place.log, series(count), async () => await Promise.resolve());
+  await inLane(place.log, series(count), async ({ replay }) => await replay());
   const wanted = Array.from({ length: count }, (_, nth) => Array.from({ length: nth % 3 }, (_value, i) => `${nth} ${i}`));
   expect(await written(place.log)).toEqual(wanted.flat());
 });
@@ -223,7 +199,7 @@ test('unfinished work of a pipeline that no longer has any is dropped, with a wa
     work.stop();
     await crawl('one');
   });
-  const events = await inLane(place.log, undefined, async ({ work }) => await Promise.resolve(expect(work.load).toBe(0)));
+  const events = await inLane(place.log, undefined, async () => await Promise.resolve());
   expect(events).toEqual([
     {
       type: 'notice',
@@ -232,25 +208,6 @@ test('unfinished work of a pipeline that no longer has any is dropped, with a wa
     },
   ]);
   expect(await inLane(place.log, writing(1), async () => await Promise.resolve())).toEqual([]);
-});
-
-test('unfinished work of a route that the pipeline no longer has is dropped, with a warning', async () => {
-  await using place = await afterPlace();
-  const nothing = async (): Promise<void> => await Promise.resolve();
-  const unfinished = { crawl: { key: 'a', id: 'one', pages: 1, items: 1, offsets: { records: 0 } }, written: 0 };
-  await inLane(place.log, undefined, async ({ lane }) => {
-    await lane.commit({ records: [], state: [[`${STATE_KEYS.after}kind/1`, unfinished]] });
-  });
-  expect(await inLane(place.log, writing(1), async ({ crawl }) => await crawl('two'))).toMatchObject([
-    {
-      type: 'notice',
-      level: 'warn',
-      message: 'a: the work after its crawl one was dropped, because the pipeline no longer defines it for this kind of job',
-    },
-    { type: 'after-written', request: 'two' },
-  ]);
-  expect(await written(place.log)).toEqual(['two after none 0']);
-  expect(await inLane(place.log, writing(1), nothing)).toEqual([]);
 });
 
 test('work whose record its topic does not accept fails, and its lane continues', async () => {
@@ -274,17 +231,6 @@ test('work whose record its topic does not accept fails, and its lane continues'
     }),
   );
   expect(await written(place.log)).toEqual(['small']);
-});
-
-test('a walk of some pages is neither remembered nor followed by work', async () => {
-  await using place = await afterPlace();
-  await inLane(place.log, writing(1), async ({ work, lane }) => {
-    const ending = work.ending({ key: 'a', id: 'part', pages: 1, items: 1, whole: false, offsets: undefined });
-    expect(ending.state).toEqual([]);
-    ending.start();
-    expect([work.load, lastCrawlsIn(lane.stateUnder, '').size, lane.stateUnder(STATE_KEYS.after).length]).toEqual([0, 0, 0]);
-  });
-  expect(await written(place.log)).toEqual([]);
 });
 
 test('the last walk of a key is forgotten after 90 days without a walk, and no earlier', async () => {
@@ -322,11 +268,10 @@ test('a lane that is held for years forgets keys as well', async () => {
   });
 });
 
-async function deadLetters(log: TopicLog): Promise<unknown[]> {
-  const records: unknown[] = [];
-  for await (const { value } of log.read({ topic: 'shelves.dead-letters' }))
-    records.push((JSON.parse(value ?? '') as { readonly record: unknown }).record);
-  return records;
+async function deadLetters(log: TopicLog): Promise<readonly string[]> {
+  const notes: string[] = [];
+  for await (const { headers } of log.read({ topic: 'shelves.dead-letters' })) notes.push(headers[RESUME] ?? '');
+  return notes;
 }
 
 async function afterPlace() {
@@ -338,6 +283,8 @@ interface Use {
   readonly last: LastCrawls;
   readonly work: AfterWork;
   readonly crawl: (id: string, key?: string) => Promise<void>;
+  /** Replays the newest dead letter. */
+  readonly replay: () => Promise<void>;
 }
 
 /**
@@ -363,6 +310,11 @@ async function inLane(
   const waker = notifier({ clock });
   const events: (RequestEvent | RunEvent)[] = [];
   let chunksLeft = stopAfter;
+  let isStopped = false;
+  const stop = (): void => {
+    isStopped = true;
+    work.stop();
+  };
   const stopping: Lane = {
     ...lane,
     // A log guarantees no order of keys, so reverse their order.
@@ -373,7 +325,7 @@ async function inLane(
         .toReversed(),
     async commit(contribution) {
       await lane.commit(contribution);
-      if (contribution.records.length > 0 && (chunksLeft -= 1) <= 0) work.stop();
+      if (contribution.records.length > 0 && (chunksLeft -= 1) <= 0) stop();
     },
   };
   const makers = recordMakers({
@@ -396,18 +348,48 @@ async function inLane(
     topics: makers as never,
   } as never;
   const last = lastCrawls(context);
-  const work = afterWork<typeof topics>({ ...(after !== undefined && { after }), afterName: 'the comparison' }, last, context);
+  const work = afterWork<typeof topics>({ ...(after !== undefined && { after }), afterName: 'the comparison' }, context);
+  let busy = 0;
+  let offset = lane.next;
+  const run = (job: AfterJob): void => {
+    busy += 1;
+    work
+      .run(job)
+      .catch((error: unknown) => {
+        if (!isStopped) waker.fail(error);
+      })
+      .finally(() => {
+        busy -= 1;
+        waker.notify();
+      });
+  };
+  const recordAt = (key: string): RequestRecord => {
+    offset += 1;
+    return { offset: offset - 1, key, value: '{}' };
+  };
+  for (const [at, { key, request, after: stage }] of [...walkStates(lane.stateUnder)].toSorted(([one], [other]) => one - other)) {
+    offset = at + 1;
+    if (stage !== undefined) run({ record: { offset: at, key, value: request }, stage, isResumed: true });
+  }
   await use({
     lane,
     last,
-    work,
+    work: { ...work, stop },
     async crawl(id, key = 'a') {
-      const ending = work.ending({ key, id, pages: 1, items: 2, whole: true, offsets: await work.offsets() });
-      await lane.commit({ records: [], state: ending.state });
-      ending.start();
+      const crawl = { id, pages: 1, items: 2, offsets: await work.offsets() };
+      const previous = last.of(key)?.crawl;
+      const stage = { crawl: { key, ...crawl }, ...(previous !== undefined && { previous: { key, ...previous } }), written: 0 };
+      const record = recordAt(key);
+      await lane.commit({ records: [], state: [last.ended(key, { pages: 1, items: 2, crawl }), afterRow({ record, stage })] });
+      run({ record, stage, isResumed: false });
+    },
+    async replay() {
+      const record = { ...recordAt('a'), resume: (await deadLetters(log)).at(-1) ?? '' };
+      const stage = afterStageOf(undefined, record);
+      if (stage !== undefined) run({ record, stage, isResumed: false });
     },
   });
-  while (work.isBusy) await waker.wait();
+  while (busy > 0) await waker.wait();
   await lane.close();
   return events;
 }

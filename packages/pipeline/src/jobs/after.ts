@@ -1,54 +1,43 @@
-import type { Json } from '@headgate/throttle';
 import { endsLane } from '../topics/source-error.ts';
 import { readable } from '../settings/thrown.ts';
 import type { StateChange } from '../lane/lane.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import { PipelineError } from '../settings/pipeline-error.ts';
 import { reasonOf } from '../topics/dead-letter.ts';
+import { type RequestRecord, requestContent } from '../topics/request.ts';
 import { type PendingRecord, REQUESTS, type TopicMap, countRecords, madeRecord } from '../topics/topic.ts';
 import type { WorkerContext } from '../definition/processor.ts';
 import { sizedRecords } from '../lane/record-size.ts';
 import { pendingDeadLetter } from './pending-dead-letter.ts';
-import type { LastCrawls } from './last-crawls.ts';
 import type { After, Crawl } from './walk-definition.ts';
+import { walkStates } from './walk-state.ts';
 
-export interface AfterWork {
-  /** Number of walks whose work isn't finished. */
-  readonly load: number;
-  readonly isBusy: boolean;
-  /** The walk whose work is running, and the name of that work. */
-  readonly current: { readonly key: string; readonly request: string; readonly name: string } | undefined;
-  /** Returns the ends of the lane's partition in the pipeline's topics. The records of a walk that starts now will be at or after them. */
-  offsets(): Promise<Readonly<Record<string, number>>>;
-  /** Notes that a walk is complete. Call it just before the walk's last page is written. */
-  ending(crawl: EndedWalk): EndingWalk;
-  /** Stops the work, at the latest after the current chunk. Unfinished work continues when the lane is opened again. */
-  stop(): void;
-}
-
-export interface EndedWalk extends Omit<Crawl, 'offsets'> {
-  readonly whole: boolean;
-  /** True if the walk completes a failed walk that was for all pages. Its carried value then counts, but it has no work after it. Default: false. */
-  readonly isRest?: boolean;
-  readonly offsets: Crawl['offsets'] | undefined;
-  readonly carried?: Json | undefined;
-}
-
-export interface EndingWalk {
-  /** State changes to write in the transaction of the walk's last page. */
-  readonly state: readonly StateChange[];
-  /** Starts the work. Call it when the transaction of the walk's last page is durable. */
-  start(): void;
-}
-
-/** The unfinished work after a walk, in the form in which the lane's state stores it. */
-interface Unfinished {
+/** The unfinished work after a walk, as the row of its job in the lane's state has it, or the header of its replay. */
+export interface AfterStage {
   readonly crawl: Crawl;
   readonly previous?: Crawl | undefined;
   /** How many of the records that the work yields are written. When the work runs again, that many are skipped. */
   readonly written: number;
-  /** True if the work has failed before, and its dead letter is written. */
-  readonly failed?: true;
+}
+
+/** A job in the stage `after`: all its pages are written. */
+export interface AfterJob {
+  readonly record: RequestRecord;
+  readonly stage: AfterStage;
+  /** True if an earlier run has begun the stage. */
+  readonly isResumed: boolean;
+}
+
+/** The work after the walks of a lane. One walk's work runs at a time. */
+export interface AfterWork {
+  /** The walk whose work is running, and the name of that work. */
+  readonly current: { readonly key: string; readonly request: string; readonly name: string } | undefined;
+  /** Returns the ends of the lane's partition in the pipeline's topics. The records of a walk that starts now will be at or after them. */
+  offsets(): Promise<Readonly<Record<string, number>>>;
+  /** Runs the work of a job, and finishes the job. Rejects if the lane can't continue, and at a stop: the row of the job keeps the rest. */
+  run(job: AfterJob): Promise<void>;
+  /** Stops the work, at the latest after the current chunk. */
+  stop(): void;
 }
 
 /** Number of records written, by topic and by kind. */
@@ -63,149 +52,129 @@ interface Written {
 const CHUNK = 5_000;
 
 /**
- * Drops the unfinished work of an earlier run that the pipeline no longer defines, with a warning. `isKept`: returns true for the rest of a
- * state key whose work continues.
+ * Returns a function for a kind of work without `after`. It finishes a job whose walk is complete, with a warning, and returns true; it
+ * returns false for any other job.
  */
-export function dropAfter(
-  { kind, lane, emit }: Pick<WorkerContext<unknown, TopicMap>, 'kind' | 'lane' | 'emit'>,
-  isKept: (key: string) => boolean,
-): void {
-  const dropped = lane.stateUnder(STATE_KEYS.after + kind).filter(({ key }) => !isKept(key));
-  for (const { value } of dropped) {
-    const { key, id } = (value as Unfinished).crawl;
-    const message = `${key}: the work after its crawl ${id} was dropped, because the pipeline no longer defines it for this kind of job`;
-    emit({ type: 'notice', level: 'warn', message });
-  }
-  lane.beforeCommit(() => dropped.splice(0).map(({ key }): StateChange => [STATE_KEYS.after + kind + key, null]));
+export function afterDropper({
+  lane,
+  emit,
+  notifier,
+}: Pick<WorkerContext<never, TopicMap>, 'lane' | 'emit' | 'notifier'>): (record: RequestRecord) => boolean {
+  const rows = walkStates(lane.stateUnder);
+  return (record) => {
+    const stage = rows.get(record.offset)?.after;
+    if (stage !== undefined) dropWork({ lane, emit }, record, droppedWords(stage)).catch((error: unknown) => notifier.fail(error));
+    return stage !== undefined;
+  };
 }
 
-/** Runs the work after the walks of a lane, one walk at a time. Continues the unfinished work in the lane's state. */
+function droppedWords({ crawl: { key, id } }: AfterStage): string {
+  return `${key}: the work after its crawl ${id} was dropped, because the pipeline no longer defines it for this kind of job`;
+}
+
+async function dropWork({ lane, emit }: Pick<WorkerContext<never, TopicMap>, 'lane' | 'emit'>, record: RequestRecord, message: string) {
+  await lane.commit({ records: [], finished: [record.offset] });
+  emit({ type: 'notice', level: 'warn', message });
+}
+
+/** Returns the change that stores the rest of a job's work in the lane's state. */
+export function afterRow({ record: { offset, value }, stage }: Pick<AfterJob, 'record' | 'stage'>): StateChange {
+  return [STATE_KEYS.job + String(offset), { key: stage.crawl.key, items: 0, request: value, after: stage }];
+}
+
 export function afterWork<Topics extends TopicMap>(
   { after, afterName = 'the work after its crawl' }: { readonly after?: After<Topics>; readonly afterName?: string },
-  last: LastCrawls,
-  { pipeline, kind, lane, log, names, notifier, clock, emit, topics }: Omit<WorkerContext<unknown, Topics>, 'read' | 'keyOf'>,
+  context: Omit<WorkerContext<unknown, Topics>, 'read' | 'keyOf'>,
 ): AfterWork {
+  const { pipeline, lane, log, names, clock, emit, topics } = context;
   const { partition } = lane;
-  const afterKey = STATE_KEYS.after + kind;
-  // Without `route`, the prefix is also that of the kinds of an earlier `route`, whose keys aren't numbers.
-  const isOwn = (key: string): boolean => after !== undefined && !Number.isNaN(Number(key));
-  const queue = lane
-    .stateUnder(afterKey)
-    .filter(({ key }) => isOwn(key))
-    .map(({ key, value }) => ({ stateKey: afterKey + key, number: Number(key), work: value as Unfinished }))
-    .toSorted((one, other) => one.number - other.number);
-  let lastNumber = queue.at(-1)?.number ?? 0;
-  dropAfter({ kind, lane, emit }, isOwn);
-  let isBusy = false;
   const stopping = new AbortController();
   const { signal } = stopping;
+  let earlier: Promise<void> = Promise.resolve();
+  let current: AfterWork['current'];
 
-  const run = async (): Promise<void> => {
-    if (isBusy || after === undefined) return;
-    isBusy = true;
-    try {
-      for (let next = queue[0]; next !== undefined && !signal.aborted; next = queue[0]) {
-        await workOn(after, next.work, next.stateKey);
-        queue.shift();
-        notifier.notify();
-      }
-    } catch (error) {
-      if (!signal.aborted) notifier.fail(error);
-    } finally {
-      isBusy = false;
-      notifier.notify();
+  const workOn = async (job: AfterJob): Promise<void> => {
+    signal.throwIfAborted();
+    const { crawl, written: before } = job.stage;
+    const { key, id } = crawl;
+    if (after === undefined) {
+      await dropWork(context, job.record, droppedWords(job.stage));
+      return;
     }
-  };
-
-  const workOn = async (work: After<Topics>, unfinished: Unfinished, stateKey: string): Promise<void> => {
-    const { key, id } = unfinished.crawl;
+    if (job.isResumed) emit({ type: 'notice', level: 'info', message: `${key}: ${afterName} continues` });
     const counts: Record<string, number> = {};
     const kinds: Record<string, number> = {};
-    const written: Written = { upTo: unfinished.written, counts, kinds };
+    const written: Written = { upTo: before, counts, kinds };
     let isDone = false;
+    current = { key, request: id, name: afterName };
     try {
-      await write(work, unfinished, stateKey, written);
+      await write(after, job, written);
       isDone = true;
     } catch (thrown) {
       const error = readable(thrown);
       if (signal.aborted || endsLane(error)) throw error;
-      await fail({ ...unfinished, written: written.upTo }, stateKey, error);
+      await fail({ ...job, stage: { ...job.stage, written: written.upTo } }, error);
     } finally {
-      if ((unfinished.written === 0 && isDone) || Object.keys(counts).length > 0)
+      current = undefined;
+      if ((before === 0 && isDone) || Object.keys(counts).length > 0)
         emit({ type: 'after-written', pipeline, key, request: id, counts, kinds });
     }
   };
 
-  /**
-   * Writes a dead letter when the work fails for the first time, and keeps the work in the lane's state, so that it runs again when the
-   * lane is next opened. Drops the work if the records that it needs are gone.
-   */
-  const fail = async (unfinished: Unfinished, stateKey: string, thrown: unknown): Promise<void> => {
-    const { crawl, previous } = unfinished;
+  /** Writes a dead letter, whose replay does the rest of the work. Drops the work if the records that it needs are gone. */
+  const fail = async (job: AfterJob, thrown: unknown): Promise<void> => {
+    const { record, stage } = job;
+    const { key, id } = stage.crawl;
     const { code, message } = reasonOf(thrown);
     if (code === 'HEADGATE_STATE_LOST') {
-      await lane.commit({ records: [], state: [[stateKey, null]] });
-      emit({ type: 'notice', level: 'warn', message: `${crawl.key}: ${afterName} was dropped (${crawl.id}): ${message}` });
+      await dropWork(context, record, `${key}: ${afterName} was dropped (${id}): ${message}`);
       return;
     }
     const error = new PipelineError({
       code: 'HEADGATE_USER_FUNCTION',
-      message: `${crawl.key}: ${afterName} failed (${crawl.id}): ${message}. The next start of the pipeline retries it.`,
+      message: `${key}: ${afterName} failed (${id}): ${message} Fix it, then replay the job: a replay does only this work.`,
       pipeline,
-      key: crawl.key,
+      key,
       cause: thrown,
     });
     const reason = code === 'HEADGATE_UNEXPECTED' ? error : { code, message: error.message, retryable: true };
-    const content = { record: { crawl: crawl.id, previous: previous?.id ?? null } };
-    const dead = pendingDeadLetter(
-      { pipeline, lane, names, clock, emit },
-      { key: crawl.key, id: `${crawl.id}/after`, content, error: reason },
-    );
-    const kept: Unfinished = { ...unfinished, failed: true };
-    await lane.commit({ records: unfinished.failed === true ? [] : [dead.record], state: [[stateKey, kept]] });
-    if (unfinished.failed === true) emit({ type: 'notice', level: 'warn', message: error.message });
-    else dead.emit();
+    const resume = JSON.stringify({ after: stage });
+    const dead = pendingDeadLetter(context, { key, id: `${id}/after`, content: requestContent(record), error: reason, resume });
+    await lane.commit({ records: [dead.record], finished: [record.offset] });
+    dead.emit();
   };
 
   /** Runs the work and commits its records in chunks. After each commit, adds the chunk's numbers to `written`. */
-  const write = async (work: After<Topics>, unfinished: Unfinished, stateKey: string, written: Written): Promise<void> => {
-    const { crawl, previous } = unfinished;
+  const write = async (work: After<Topics>, { record, stage }: AfterJob, written: Written): Promise<void> => {
+    const { crawl, previous } = stage;
     const warn = (message: string): void => emit({ type: 'notice', level: 'warn', message: `${crawl.key}: ${message}` });
     let made = 0;
     let inFlight: PendingRecord[] = [];
-    const commit = async (left: Unfinished | null): Promise<void> => {
-      const request = { pipeline, request: crawl.id, defaultId: String(made) };
-      const records = sizedRecords(inFlight, { ...request, key: crawl.key, lane, name: 'after' });
-      await lane.commit({ records, state: [[stateKey, left]] });
+    const commit = async (isLast: boolean): Promise<void> => {
+      const origin = { pipeline, request: crawl.id, defaultId: String(made) };
+      const records = sizedRecords(inFlight, { ...origin, key: crawl.key, lane, name: 'after' });
+      const end = isLast ? { finished: [record.offset] } : { state: [afterRow({ record, stage: { ...stage, written: made } })] };
+      await lane.commit({ records, ...end });
       written.upTo = made;
       countRecords(inFlight, written.counts);
       for (const { kind, count } of inFlight) written.kinds[kind] = (written.kinds[kind] ?? 0) + count;
       inFlight = [];
     };
-    for await (const record of work(crawl, previous, { log, names, partition, topics, clock, signal, warn })) {
-      madeRecord({ pipeline, key: crawl.key, name: 'after' }, { names, topics }, record);
+    for await (const one of work(crawl, previous, { log, names, partition, topics, clock, signal, warn })) {
+      madeRecord({ pipeline, key: crawl.key, name: 'after' }, { names, topics }, one);
       made += 1;
-      if (made <= unfinished.written) continue;
-      inFlight.push(record);
+      if (made <= stage.written) continue;
+      inFlight.push(one);
       if (inFlight.length < CHUNK) continue;
-      await commit({ ...unfinished, written: made });
+      await commit(false);
       signal.throwIfAborted();
     }
-    await commit(null);
+    await commit(true);
   };
 
-  for (const { work } of queue) emit({ type: 'notice', level: 'info', message: `${work.crawl.key}: ${afterName} continues` });
-  void run();
   return {
-    get load() {
-      return queue.length;
-    },
-    get isBusy() {
-      return isBusy;
-    },
     get current() {
-      const [next] = queue;
-      return isBusy && next !== undefined ? { key: next.work.crawl.key, request: next.work.crawl.id, name: afterName } : undefined;
+      return current;
     },
     async offsets() {
       const written = Object.keys(topics).filter((name) => name !== REQUESTS);
@@ -213,26 +182,10 @@ export function afterWork<Topics extends TopicMap>(
       const infos = await log.listTopics([...onLog.keys()]);
       return Object.fromEntries(infos.map((info) => [onLog.get(info.name), info.offsets[partition]?.end ?? 0]));
     },
-    ending({ key, id, pages, items, whole, isRest, offsets, carried }) {
-      const before = last.of(key);
-      if (isRest === true && carried !== undefined)
-        return { state: [last.ended(key, { ...(before ?? { pages, items }), carried })], start: () => undefined };
-      if (!whole) return { state: [], start: () => undefined };
-      const crawl = offsets && { id, pages, items, offsets };
-      const noted = last.ended(key, { pages, items, crawl: crawl ?? before?.crawl, carried });
-      if (crawl === undefined || after === undefined) return { state: [noted], start: () => undefined };
-      lastNumber += 1;
-      const number = lastNumber;
-      const stateKey = afterKey + String(number);
-      const previous = before?.crawl && { key, ...before.crawl };
-      const work: Unfinished = { crawl: { key, ...crawl }, ...(previous !== undefined && { previous }), written: 0 };
-      return {
-        state: [noted, [stateKey, work]],
-        start() {
-          queue.push({ stateKey, number, work });
-          void run();
-        },
-      };
+    run(job) {
+      const work = earlier.then(() => workOn(job));
+      earlier = work.catch(() => undefined);
+      return work;
     },
     stop: () => stopping.abort(),
   };

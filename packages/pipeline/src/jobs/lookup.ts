@@ -11,7 +11,7 @@ import type { SourceControls, Processor, Worker, WorkerContext } from '../defini
 import { sizedRecords } from '../lane/record-size.ts';
 import { type PendingDeadLetter, pendingDeadLetter, requestId } from './pending-dead-letter.ts';
 import type { LookupDeadLetter, LookupDefinition } from './lookup-definition.ts';
-import { dropAfter } from './after.ts';
+import { afterDropper } from './after.ts';
 import { MAX_IN_WORK } from './walk.ts';
 
 const MAX_WAIT_MS = 200;
@@ -73,6 +73,8 @@ class LookupWorker<Api extends SourceControls, Request, Answers, Topics extends 
   readonly backlog: number;
   readonly #definition: LookupDefinition<Api, Request, Answers, Topics>;
   readonly #context: WorkerContext<Request, Topics>;
+  /** Finishes a job whose complete walk has unfinished work: the pipeline looked it up only later. */
+  readonly #drops: (record: RequestRecord) => boolean;
   readonly #jobs = new Set<LookupJob<Request>>();
   /** The batches that have no response yet. */
   readonly #underWay = new Set<readonly LookupJob<Request>[]>();
@@ -87,8 +89,8 @@ class LookupWorker<Api extends SourceControls, Request, Answers, Topics extends 
   constructor(definition: LookupDefinition<Api, Request, Answers, Topics>, context: WorkerContext<Request, Topics>) {
     this.#definition = definition;
     this.#context = context;
+    this.#drops = afterDropper(context);
     this.backlog = Math.max(MAX_IN_WORK, 2 * definition.size);
-    dropAfter(context, () => false);
   }
 
   get load(): number {
@@ -100,6 +102,7 @@ class LookupWorker<Api extends SourceControls, Request, Answers, Topics extends 
   }
 
   take(record: RequestRecord, request: Request): void {
+    if (this.#drops(record)) return;
     const { pipeline, lane, clock } = this.#context;
     const id = requestId(lane, record.offset);
     const job = { record, request, id, key: keyOf(this.#definition, request, { pipeline, key: record.key || id }) };

@@ -11,9 +11,10 @@ import { STATE_KEYS } from '../lane/lane-state.ts';
 import type { WorkerContext } from '../definition/processor.ts';
 import { assertRecordSize, sizedRecords } from '../lane/record-size.ts';
 import type { Reason } from '../events/events.ts';
-import type { AfterWork } from './after.ts';
+import { type AfterStage, afterRow } from './after.ts';
 import type { FailedWalks } from './failed-walks.ts';
 import type { HeldParts } from './held-parts.ts';
+import type { LastCrawl, LastCrawls } from './last-crawls.ts';
 import type { Walk } from './walk.ts';
 import type { RefusedPart, WalkChange, WalkDefinition } from './walk-definition.ts';
 import { type WalkState, copyOf, pageAfter, restNote } from './walk-state.ts';
@@ -30,7 +31,7 @@ export interface PageWriter<Page, Value, Request, Cursor extends NonNullable<Jso
 export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, Value, Topics extends TopicMap>(
   definition: WalkDefinition<Query, Page, Cursor, Request, Value, Topics>,
   context: WorkerContext<Request, Topics>,
-  after: AfterWork,
+  last: LastCrawls,
   failures: FailedWalks<Cursor>,
   held: HeldParts,
 ): PageWriter<Page, Value, Request, Cursor> {
@@ -70,6 +71,24 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
 
   /** Returns the records of the state `started` for the walk's first transaction, and none if a page was written before. */
   const started = (walk: Walking) => (pageAfter(walk.state.at) === 1 ? lifecycle(walk, { state: 'started', pages: 0, items: 0 }) : []);
+
+  /** Notes that a walk is complete. Returns the changes of the lane's state, and the work that follows, if any. */
+  const ended = (
+    walk: Walking,
+    { carried, ...size }: Pick<LastCrawl, 'pages' | 'items' | 'carried'>,
+  ): { readonly changes: readonly StateChange[]; readonly stage?: AfterStage } => {
+    const { key, id, state } = walk;
+    const before = last.of(key);
+    // The carried value counts if the walk and the failed walk that it continues are for all pages together.
+    if (state.isRest === true && walk.isForAll() && carried !== undefined)
+      return { changes: [last.ended(key, { ...(before ?? size), carried })] };
+    if (!walk.isWhole()) return { changes: [] };
+    const crawl = state.offsets && { id, ...size, offsets: state.offsets };
+    const changes = [last.ended(key, { ...size, crawl: crawl ?? before?.crawl, carried })];
+    if (crawl === undefined || definition.after === undefined) return { changes };
+    const previous = before?.crawl && { key, ...before.crawl };
+    return { changes, stage: { crawl: { key, ...crawl }, ...(previous !== undefined && { previous }), written: 0 } };
+  };
 
   return {
     async write(walk, { page, number, next }, transforms) {
@@ -116,7 +135,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       const total = state.items + items;
       const sized = { ...of, request: id, defaultId: String(number), origin: record, headers: tracing?.headers(walk), lane };
       const written: WalkState<Cursor> = { ...state, at: isLast ? undefined : next, items: total, through, carried, request: record.value };
-      const checkpoint: StateChange = [STATE_KEYS.walk + String(offset), isLast ? null : written];
+      const checkpoint: StateChange = [STATE_KEYS.job + String(offset), written];
       const records = [
         ...started(walk),
         ...sizedRecords(pending, { ...sized, which: `page ${number}`, orElse: definition.smallerBy }),
@@ -125,32 +144,21 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       ];
       if (!isLast) assertStateSize(walk, checkpoint, 'paging', `its checkpoint after page ${number}`);
       else if (carried?.now !== undefined) {
-        const last = { pages: number, items: total, carried: carried.now };
-        assertStateSize(walk, [STATE_KEYS.last + context.kind + key, last], 'carry', `the value that page ${number} carries over`);
+        const carrying = { pages: number, items: total, carried: carried.now };
+        assertStateSize(walk, [STATE_KEYS.last + context.kind + key, carrying], 'carry', `the value that page ${number} carries over`);
       }
-      // Call this after the definition's functions, which can throw, because `ending` remembers the walk as complete.
-      const ending = isLast
-        ? after.ending({
-            key,
-            id,
-            pages: number,
-            items: total,
-            whole: walk.isWhole(),
-            isRest: walk.state.isRest === true && walk.isForAll(),
-            offsets: state.offsets,
-            carried: carried?.now,
-          })
-        : undefined;
+      // Call this after the definition's functions, which can throw, because `ended` remembers the walk as complete.
+      const { changes, stage } = isLast ? ended(walk, { pages: number, items: total, carried: carried?.now }) : { changes: [checkpoint] };
       const continued = isLast && walk.isForAll() ? failures.failed(key, undefined) : [];
       walk.isWriting = true;
       await lane.commit({
         records,
-        state: [checkpoint, ...continued, ...parts.changes, ...(ending?.state ?? [])],
-        finished: isLast ? [offset] : [],
+        state: [...changes, ...continued, ...parts.changes, ...(stage === undefined ? [] : [afterRow({ record, stage })])],
+        finished: isLast && stage === undefined ? [offset] : [],
         work: walk,
       });
       parts.apply();
-      walk.state = written;
+      walk.state = { ...written, after: stage };
       walk.isWriting = false;
       const subject = { pipeline, key, request: id };
       emit({ type: 'page-written', ...subject, page: number, items, last: isLast, ...(credential !== undefined && { credential }) });
@@ -158,7 +166,6 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       for (const dead of deadLetters) dead.emit();
       for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
       if (isLast) emit({ type: 'request-completed', ...subject, pages: number, items: total });
-      ending?.start();
     },
 
     async writeFailed(walk, thrown) {
@@ -176,7 +183,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       const dead = pendingDeadLetter(context, { key, id, content: requestContent(record), error, resume, work: walk });
       await lane.commit({
         records: [...orNone(() => [...started(walk), ...lifecycle(walk, failed)]), dead.record],
-        state: [[STATE_KEYS.walk + String(record.offset), null], ...(isCarried ? failures.failed(key, kept && { ...kept, of: id }) : [])],
+        state: isCarried ? failures.failed(key, kept && { ...kept, of: id }) : [],
         finished: [record.offset],
         work: walk,
       });

@@ -2,7 +2,7 @@ import { DEAD_LETTERS, type DeadLetterContent, HELD, deadLetter, reasonOf } from
 import type { Json } from '@headgate/throttle';
 import type { NewRecord } from '@headgate/topics';
 import { STATE_KEYS } from '../lane/lane-state.ts';
-import type { Lane, StateChange } from '../lane/lane.ts';
+import type { Lane } from '../lane/lane.ts';
 import { type RequestRecord, requestContent } from '../topics/request.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import type { WorkerContext } from '../definition/processor.ts';
@@ -62,22 +62,16 @@ export function requestId({ topic, partition }: { readonly topic: string; readon
 
 /**
  * Writes a dead letter for a request that can't be processed, and marks the request as finished. `isBegun`: true if the lane's state can
- * have progress of an earlier run, which is then removed. The dead letter keeps the position of a walk.
+ * have progress of an earlier run. The dead letter keeps it.
  */
 export async function refuse(context: Context, request: RequestRecord, error: unknown, isBegun: boolean): Promise<void> {
   const { key, offset } = request;
   const id = requestId(context.lane, offset);
-  const walk = isBegun ? valueOf(context.lane, STATE_KEYS.walk + String(offset)) : undefined;
-  const resume = walk === undefined ? request.resume : JSON.stringify(restNote(walk as WalkState<NonNullable<Json>>));
+  const row = isBegun ? (valueOf(context.lane, STATE_KEYS.job + String(offset)) as WalkState<NonNullable<Json>> | undefined) : undefined;
+  const resume = row === undefined ? request.resume : JSON.stringify(row.after === undefined ? restNote(row) : { after: row.after });
   const dead = pendingDeadLetter(context, { key: key || id, id, content: requestContent(request), error, resume });
-  await context.lane.commit({ records: [dead.record], state: isBegun ? forgetting(context.lane, offset) : [], finished: [offset] });
+  await context.lane.commit({ records: [dead.record], finished: [offset] });
   dead.emit();
-}
-
-/** Returns the changes that remove a request's progress from a lane's state. */
-function forgetting(lane: Lane, offset: number): readonly StateChange[] {
-  const walk = STATE_KEYS.walk + String(offset);
-  return valueOf(lane, walk) === undefined ? [] : [[walk, null]];
 }
 
 function valueOf({ stateUnder }: Lane, stateKey: string): unknown {

@@ -1,7 +1,6 @@
 import type { TopicMap } from '../topics/topic.ts';
 import { textOf } from '../settings/thrown.ts';
 import { callUserList, misuse, type UserFunction } from '../topics/user-function.ts';
-import { dropAfter } from './after.ts';
 import type { Processor, Worker, WorkerContext } from '../definition/processor.ts';
 
 /** The processor for each kind that `pick` returns. */
@@ -14,8 +13,7 @@ type RequestOf<Picked, Kind> = Picked extends readonly [infer Kinds, infer Reque
 /**
  * Processes requests of several kinds. `pick` returns each request with its kind, as `[kind, request]`, and `works` has a processor for
  * each kind. Each lane opens one worker per kind. Requests of two kinds can have the same key: last crawls and carried values are kept per
- * kind. After a change of the kind, or of whether there is a `route`, the next crawl of a key starts without them, and unfinished `after`
- * work is dropped, with a warning.
+ * kind. After a change of the kind, or of whether there is a `route`, the next crawl of a key starts without them.
  */
 export function route<Request, const Picked extends readonly [kind: string, request: Request], Topics extends TopicMap>(
   pick: (request: Request) => Picked,
@@ -54,7 +52,6 @@ function routeWorker<Request, Topics extends TopicMap>(
   works: ReadonlyMap<string, Processor<Request, Topics>>,
   context: WorkerContext<Request, Topics>,
 ): Worker<Request> {
-  dropAfter(context, (key) => [...works.keys()].some((kind) => key.startsWith(stateKind('', kind))));
   const workers = new Map([...works].map(([kind, work]) => [kind, work.open({ ...context, kind: stateKind(context.kind, kind) })]));
   const all = [...workers.values()];
   return {

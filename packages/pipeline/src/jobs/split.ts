@@ -3,8 +3,8 @@ import type { TopicMap } from '../topics/topic.ts';
 import { callUserList } from '../topics/user-function.ts';
 import type { Left, Processor, Worker, WorkerContext } from '../definition/processor.ts';
 import { sizedRecords } from '../lane/record-size.ts';
-import { dropAfter } from './after.ts';
 import { requestId } from './pending-dead-letter.ts';
+import { afterDropper } from './after.ts';
 import { MAX_IN_WORK } from './walk.ts';
 
 /** A split job needs an unknown number of requests, as the jobs that it becomes. */
@@ -28,7 +28,7 @@ function splitWorker<Request, Topics extends TopicMap>(
   context: WorkerContext<Request, Topics>,
 ): Worker<Request> {
   const { pipeline, lane, notifier, topics } = context;
-  dropAfter(context, () => false);
+  const isDropped = afterDropper(context);
   let load = 0;
   const recordsOf = (record: RequestRecord, request: Request) => {
     const id = requestId(lane, record.offset);
@@ -42,6 +42,7 @@ function splitWorker<Request, Topics extends TopicMap>(
       return load;
     },
     take(record, request) {
+      if (isDropped(record)) return;
       const records = recordsOf(record, request);
       load += 1;
       lane

@@ -5,6 +5,7 @@ import { FROM_START, RESUME, type RequestRecord } from '../topics/request.ts';
 import { textOf } from '../settings/thrown.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import type { StateOfLane } from '../definition/processor.ts';
+import type { AfterStage } from './after.ts';
 
 /** A walk's state between two transactions, as the lane's state keeps it. */
 export interface WalkState<Cursor extends NonNullable<Json>> {
@@ -20,6 +21,8 @@ export interface WalkState<Cursor extends NonNullable<Json>> {
   readonly offsets?: Readonly<Record<string, number>> | undefined;
   /** True if the walk continues a failed walk. */
   readonly isRest?: true | undefined;
+  /** The work after the walk, once all pages are written. */
+  readonly after?: AfterStage | undefined;
   /** The request's JSON. It is kept here, because the topic can delete the request before the walk ends. */
   readonly request: string | null;
 }
@@ -32,7 +35,7 @@ export type WalkStart<Cursor extends NonNullable<Json>> = Pick<WalkState<Cursor>
  * again.
  */
 export function walkStates<Cursor extends NonNullable<Json>>(state: StateOfLane): ReadonlyMap<number, WalkState<Cursor>> {
-  return new Map(state(STATE_KEYS.walk).map(({ key, value }) => [Number(key), value as WalkState<Cursor>]));
+  return new Map(state(STATE_KEYS.job).map(({ key, value }) => [Number(key), value as WalkState<Cursor>]));
 }
 
 /** Returns the unfinished walks in a lane's state as requests. */
@@ -73,18 +76,38 @@ export function startOf<Cursor extends NonNullable<Json>>({ cursor, through, car
   return { at: { cursor }, through, carried, isRest: true };
 }
 
-/**
- * Returns the position at which a replayed request continues, if any. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid
- * header.
- */
-export function rest<Cursor extends NonNullable<Json>>({ resume }: Pick<RequestRecord, 'resume'>): RestNote<Cursor> | undefined {
+/** A value of the header `headgate-resume` that a failed walk, or failed work after a walk, has left in its dead letter. */
+type ResumeNote<Cursor extends NonNullable<Json>> = RestNote<Cursor> | { readonly after: AfterStage };
+
+/** Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid header. */
+function resumeNote<Cursor extends NonNullable<Json>>({ resume }: Pick<RequestRecord, 'resume'>): ResumeNote<Cursor> | undefined {
   if (resume === undefined || resume === FROM_START) return undefined;
   try {
-    const note = JSON.parse(resume) as RestNote<Cursor>;
-    if (note.cursor === null || note.cursor === undefined) throw new TypeError('it has no cursor');
-    return note;
+    const { after, cursor, ...note } = JSON.parse(resume) as Partial<RestNote<Cursor> & { readonly after: AfterStage }>;
+    if (typeof after?.crawl?.id === 'string') return { after };
+    if (cursor === null || cursor === undefined) throw new TypeError('it has no cursor');
+    return { ...note, cursor };
   } catch (cause) {
     const message = `The job's header ${RESUME} is invalid, so replay didn't write it: ${textOf(cause)}. Add the job again without the header.`;
     throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, cause });
   }
+}
+
+/**
+ * Returns the position at which the walk of a replayed request continues, if any. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for
+ * an invalid header.
+ */
+export function rest<Cursor extends NonNullable<Json>>(record: Pick<RequestRecord, 'resume'>): RestNote<Cursor> | undefined {
+  const note = resumeNote<Cursor>(record);
+  return note === undefined || 'after' in note ? undefined : note;
+}
+
+/** Returns the work that a job does instead of a walk: its walk is complete, or it is a replay of that work. Throws like {@link rest}. */
+export function afterStageOf(
+  saved: Pick<WalkState<NonNullable<Json>>, 'at' | 'after'> | undefined,
+  record: Pick<RequestRecord, 'resume'>,
+): AfterStage | undefined {
+  if (saved?.after !== undefined || saved?.at !== undefined) return saved.after;
+  const note = resumeNote(record);
+  return note !== undefined && 'after' in note ? note.after : undefined;
 }

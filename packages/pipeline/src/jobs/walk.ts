@@ -11,13 +11,13 @@ import { callUser, misuse } from '../topics/user-function.ts';
 import type { Processor, Worker, WorkerContext } from '../definition/processor.ts';
 import { endsLane, endsSource, isStop } from '../topics/source-error.ts';
 import type { Reason } from '../events/events.ts';
-import { afterWork } from './after.ts';
+import { type AfterStage, afterWork } from './after.ts';
 import { failedWalks } from './failed-walks.ts';
 import { heldParts } from './held-parts.ts';
 import { lastCrawls, lastCrawlsIn } from './last-crawls.ts';
 import { pageWriter } from './page-writer.ts';
 import type { WalkDefinition } from './walk-definition.ts';
-import { type RestNote, type WalkState, pageAfter, rest, startOf, walkStates } from './walk-state.ts';
+import { type RestNote, type WalkState, afterStageOf, pageAfter, rest, startOf, walkStates } from './walk-state.ts';
 import { openTransforms } from './walk-transforms.ts';
 
 /** Load at which the walks of a lane take no more jobs from the topic. */
@@ -55,6 +55,7 @@ export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Top
       const states = walkStates<Cursor>(state);
       return (record, request) => {
         const saved = states.get(record.offset);
+        if (afterStageOf(saved, record) !== undefined) return { kind: 'after' };
         const resumed = saved?.at === undefined ? rest<Cursor>(record) : undefined;
         const { at, isRest, carried } = saved?.at !== undefined ? saved : resumed === undefined ? {} : startOf(resumed);
         const whole = isRest !== true && (callUser({ pipeline, name: 'whole' }, () => definition.whole?.(request)) ?? true);
@@ -104,14 +105,14 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
   const { pipeline, lane, notifier, emit, credits, tracing } = context;
   const { source } = definition;
   const saved = walkStates<Cursor>(lane.stateUnder);
-  const active = new Map<number, Walking | 'ending' | 'waiting'>();
+  const active = new Map<number, Walking | 'ending' | 'waiting' | 'after'>();
   /** With `carry`, the jobs that wait for the active walk of their key. */
   const waiting = new Map<string, Job<Request, Cursor>[]>();
   const last = lastCrawls(context);
   const failures = failedWalks<Cursor>(context);
   const held = heldParts(context);
-  const after = afterWork(definition, last, context);
-  const writer = pageWriter(definition, context, after, failures, held);
+  const after = afterWork(definition, context);
+  const writer = pageWriter(definition, context, last, failures, held);
   let isStopping = false;
   let laneFailed = false;
   lane.onFailure(() => {
@@ -124,6 +125,11 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
    */
   const admit = (record: RequestRecord, request: Request): void => {
     const { offset } = record;
+    const stage = afterStageOf(saved.get(offset), record);
+    if (stage !== undefined) {
+      runAfter(record, stage, saved.get(offset)?.after !== undefined);
+      return;
+    }
     const key = saved.get(offset)?.key ?? context.keyOf(request, record.key || requestId(lane, offset));
     const job: Job<Request, Cursor> = { record, request, key, rest: rest(record) };
     const jobs = waiting.get(key);
@@ -185,7 +191,8 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
           level: 'info',
           message: `${key}: a later crawl has continued this failed one, so the replay has nothing to do`,
         });
-        endOf(record.offset, key);
+        nextOf(key);
+        release(record.offset);
       },
       (failure: unknown) => notifier.fail(failure),
     );
@@ -252,10 +259,25 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
   /** Removes a walk that is done, or that continues when its lane is next opened. Starts the next walk of its key. */
   const leave = (current: Walking, error?: Reason): void => {
     tracing?.end(current, error);
-    endOf(current.record.offset, current.key);
+    nextOf(current.key);
+    const { after: stage } = current.state;
+    if (stage === undefined || laneFailed) release(current.record.offset);
+    else runAfter(current.record, stage, false);
   };
 
-  const endOf = (offset: number, key: string): void => {
+  /** Runs the work after a walk. Its job stays unfinished until then. */
+  const runAfter = (record: RequestRecord, stage: AfterStage, isResumed: boolean): void => {
+    active.set(record.offset, 'after');
+    after
+      .run({ record, stage, isResumed })
+      .catch((error: unknown) => {
+        if (!isStopping) notifier.fail(error);
+      })
+      .finally(() => release(record.offset));
+  };
+
+  /** Starts the next walk of a key, unless the lane ends. */
+  const nextOf = (key: string): void => {
     const jobs = waiting.get(key) ?? [];
     const next = isStopping || laneFailed ? undefined : jobs.shift();
     if (next !== undefined) begin(next);
@@ -263,7 +285,6 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
       waiting.delete(key);
       for (const { record } of jobs) active.delete(record.offset);
     }
-    release(offset);
   };
 
   const release = (offset: number): void => {
@@ -282,7 +303,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
   return {
     backlog: MAX_IN_WORK,
     get load() {
-      return active.size + after.load;
+      return active.size;
     },
     take(record, request) {
       try {
@@ -298,7 +319,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
       after.stop();
     },
     get isBusy() {
-      return active.size > 0 || after.isBusy;
+      return active.size > 0;
     },
     abandon() {
       for (const { subscription } of walks()) subscription?.unsubscribe();

@@ -46,14 +46,12 @@ export const STATE_KEYS = {
   requestsId: 'requests-id',
   /** `budget/<credential>`: the state of the credential's budgets. */
   budget: 'budget/',
-  /** `walk/<offset>`: where the walk of the request at that offset continues. */
-  walk: 'walk/',
+  /** `job/<offset>`: where the job at that offset continues. Removed by the transaction that finishes the job. */
+  job: 'job/',
   /** `last/<kind><key>`: the last complete crawl of a key. */
   last: 'last/',
   /** `failed/<kind><key>`: where the failed crawl of a key continues. Only for crawls that carry a value. */
   failed: 'failed/',
   /** `held/<kind><key>#<id>`: a part of a page that a crawl of the key couldn't write, and that the next one expects again. */
   held: 'held/',
-  /** `after/<kind><number>`: unfinished work after a crawl. */
-  after: 'after/',
 } as const;

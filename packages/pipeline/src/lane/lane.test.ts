@@ -13,21 +13,22 @@ test('a reopened lane still has its state and finished requests, and its group t
   const { log } = place;
   const lane = await shelvesLane({ log, clock });
   expect([lane.hasState, lane.next]).toEqual([false, 0]);
-  await lane.commit({ records: [deadLetter], state: [['walk/1', { page: 2 }]], finished: [0, 2] });
+  await lane.commit({ records: [deadLetter], state: [['job/1', { page: 2 }]], finished: [0, 2] });
   expect(await log.groupOffset({ group: 'g', topic: 'shelves.requests', partition: 0 })).toBe(1);
-  await lane.commit({ records: [], state: [['walk/3', 'other']] });
+  await lane.commit({ records: [], state: [['job/3', 'other']] });
   await lane.close();
 
   const again = await shelvesLane({ log, clock });
   expect([again.hasState, again.next, again.isFinished(1), again.isFinished(2)]).toEqual([true, 1, false, true]);
-  expect(again.stateUnder('walk/').map(({ key, value }) => [key, value])).toEqual([
+  expect(again.stateUnder('job/').map(({ key, value }) => [key, value])).toEqual([
     ['1', { page: 2 }],
     ['3', 'other'],
   ]);
-  await again.commit({ records: [], state: [['walk/1', null]], finished: [1] });
+  // The row of a job that is finished goes in the same transaction.
+  await again.commit({ records: [], finished: [1] });
   await again.close();
   const third = await shelvesLane({ log, clock });
-  expect([third.next, third.stateUnder('walk/').map(({ key }) => key)]).toEqual([3, ['3']]);
+  expect([third.next, third.stateUnder('job/').map(({ key }) => key)]).toEqual([3, ['3']]);
   await third.close();
 });
 
@@ -35,7 +36,7 @@ test('a group does not see the state of another group', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const { log } = place;
   const lane = await shelvesLane({ log, clock });
-  await lane.commit({ records: [], state: [['walk/0', 'g']], finished: [0] });
+  await lane.commit({ records: [], state: [['job/0', 'g']], finished: [0] });
   await lane.close();
   const other = await openLane({
     log,
@@ -46,7 +47,7 @@ test('a group does not see the state of another group', async () => {
     writes: [],
     clock,
   });
-  expect([other.hasState, other.next, other.stateUnder('walk/')]).toEqual([false, 0, []]);
+  expect([other.hasState, other.next, other.stateUnder('job/')]).toEqual([false, 0, []]);
   await other.close();
 });
 
@@ -113,7 +114,7 @@ test('a transaction writes only changes; the first one also records that the sta
   const lane = await shelvesLane({ log, clock });
   await lane.commit({ records: [] });
   await lane.commit({ records: [] });
-  await lane.commit({ records: [deadLetter], state: [['walk/1', 2]], finished: [1] });
+  await lane.commit({ records: [deadLetter], state: [['job/7', 2]], finished: [1] });
   await lane.commit({ records: [], finished: [0] });
   const again = await (await lane.close(), shelvesLane({ log, clock }));
   await again.close();
@@ -127,7 +128,7 @@ test('a transaction writes only changes; the first one also records that the sta
     [],
     [
       ['append', 1],
-      ['g/walk/1', '2'],
+      ['g/job/7', '2'],
       ['g/lane', '{"next":0,"done":[[1,1]]}'],
     ],
     [

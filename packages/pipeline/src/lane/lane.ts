@@ -20,7 +20,7 @@ export type StateChange = readonly [key: string, value: unknown];
 export interface Contribution {
   readonly records: readonly (NewRecord | RecordSeries)[];
   readonly state?: readonly StateChange[];
-  /** Offsets of the requests that this contribution finishes. */
+  /** Offsets of the requests that this contribution finishes. The rows of these jobs are removed. */
   readonly finished?: readonly number[];
   /** Identifies the walk, or the batch of keys, that the contribution belongs to, for traces. */
   readonly work?: object;
@@ -116,8 +116,12 @@ export async function openLane({
   const stateOfId = kept.get(STATE_KEYS.requestsId) as string | undefined;
   let newId: string | undefined;
   const hooks: (() => readonly StateChange[])[] = [];
-  const set = (tx: LaneTransaction, [key, value]: StateChange): void =>
+  /** The rows of jobs in the state. */
+  const rows = new Set(kept.under(STATE_KEYS.job).map(({ key }) => STATE_KEYS.job + key));
+  const set = (tx: LaneTransaction, [key, value]: StateChange): void => {
+    if (value !== null && key.startsWith(STATE_KEYS.job)) rows.add(key);
     tx.checkpoint(kept.prefix + key, value === null ? null : JSON.stringify(value));
+  };
   const write = (tx: LaneTransaction, contributions: readonly Contribution[]): void => {
     const before = finished.next;
     let moved = false;
@@ -127,6 +131,8 @@ export async function openLane({
       for (const offset of contribution.finished ?? []) {
         finished.add(offset);
         moved = true;
+        const row = STATE_KEYS.job + String(offset);
+        if (rows.delete(row)) set(tx, [row, null]);
       }
     }
     for (const more of hooks) for (const change of more()) set(tx, change);

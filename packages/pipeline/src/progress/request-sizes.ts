@@ -14,7 +14,7 @@ export type RequestSize =
       /** Expected total pages. Absent if unknown. */
       readonly pages?: number;
     })
-  | Extract<Left, { kind: 'lookup' }>;
+  | Exclude<Left, { kind: 'walk' }>;
 
 /**
  * Returns how much work a request is, or undefined if that can't be determined, for example for a malformed request. `request`: the parsed
@@ -38,7 +38,7 @@ export function requestSizes(
       const request = read ?? requests.read(record.value);
       const key = requests.keyOf(request);
       const left = leftAt(record, request);
-      if (left.kind === 'lookup') return left;
+      if (left.kind !== 'walk') return left;
       const pages = left.whole ? expect(request, lastCrawl(request, key)) : undefined;
       return { ...left, key, ...(pages !== undefined && { pages }) };
     } catch {
@@ -116,7 +116,7 @@ export function laneBacklog({ sizes, read, monotonicMs, groups }: LaneBacklogOpt
   let countedAtMs = -Infinity;
 
   const count = (size: RequestSize | undefined, by: 1 | -1): void => {
-    if (size === undefined) return;
+    if (size === undefined || size.kind === 'after') return;
     if (size.kind === 'lookup') {
       counts.keys = Math.max(0, counts.keys + by * size.keys);
       counts.keysPerRequest = size.size;

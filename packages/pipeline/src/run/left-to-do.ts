@@ -103,7 +103,8 @@ async function leftOf(
         const size = sizeOf(record);
         const { value: request } = record;
         if (size === undefined) return;
-        if (size.kind === 'lookup') [keys, keysPerRequest] = [keys + size.keys, size.size];
+        if (size.kind === 'after') after += 1;
+        else if (size.kind === 'lookup') [keys, keysPerRequest] = [keys + size.keys, size.size];
         else
           walks.push({
             key: size.key,
@@ -119,7 +120,6 @@ async function leftOf(
       for (const { key, value } of listed) if (count === 1 || partitionForKey(key, count) === lane) add({ offset: -1, value });
       const budgets = processor.sources.flatMap((source) => source.slots());
       lanes.push({ pipeline: pipeline.name, lane, walks, keys, keysPerRequest, budgets });
-      after += state.under(STATE_KEYS.after).length;
     } finally {
       await Promise.allSettled(processor.sources.map(async (source) => await source.close()));
     }

@@ -30,7 +30,7 @@ describe.skipIf(WHY_NOT !== undefined)(`a crawl on Kafka whose job was deleted${
     await expectWhole(place);
     expect(askedAgain(place)).toBeLessThanOrEqual(2);
 
-    const state = (await committed(broker.brokers, 'followers.state')).filter(({ key }) => key?.includes('/walk/'));
+    const state = (await committed(broker.brokers, 'followers.state')).filter(({ key }) => key?.includes('/job/'));
     expect([...new Map(state.map(({ key, value }) => [key, value])).values()]).toEqual([null, null, null]);
     expect((await work.headgate('plan')).stdout).toBe('All jobs are done.\n');
     expect((await work.headgate('run')).stderr).toContain('Nothing to do');
