@@ -141,6 +141,8 @@ class RefusedError extends Error {
 
 /** Which of the behaviors that a service's documentation leaves open an emulator shows. */
 export interface Unknowns {
+  /** Whether a gateway answers some requests with a page of HTML. */
+  readonly isFlaky: boolean;
   /** Whether the parameter with the time excludes that time. */
   readonly isExclusive: boolean;
   /** Whether cursors count rows, instead of naming the last one. */
@@ -162,6 +164,7 @@ export class EmulatedService {
   readonly #clock: Clock;
   readonly #asked = new Map<string, number[]>();
   #lastId = 0;
+  #requests = 0;
 
   constructor(clock: Clock, unknowns: Unknowns) {
     this.#clock = clock;
@@ -224,6 +227,8 @@ export class EmulatedService {
         async (call: ApiCall) => {
           edit();
           const headers = { date: new Date(this.now()).toUTCString() };
+          if (this.unknowns.isFlaky && (this.#requests += 1) % 7 === 4)
+            return this.announce({ status: 502, headers: { ...headers, 'content-type': 'text/html' }, body: '<h1>Bad Gateway</h1>' });
           try {
             const { headers: own, ...rest } = await answer(call);
             return { ...rest, headers: { ...headers, ...own } };
