@@ -32,7 +32,7 @@ import { BrokerAddresses, assertAdvertised } from './client/broker-addresses.ts'
 import { Connections } from './client/connections.ts';
 import { assertKnownKafkajs, type KafkaConfig } from './client/kafkajs-internals.ts';
 import { failureText, refusal, verdictOf } from './client/driver-errors.ts';
-import { type Cluster, type ClusterConfig, newCluster, newConsumer } from './client/cluster.ts';
+import { type Cluster, type ClusterConfig, newCluster } from './client/cluster.ts';
 import { isNoneReady, refusesUser } from './client/error-kinds.ts';
 import { createTopics, describeAllTopics, topicOffsets } from './admin/topics.ts';
 import { groupOffsets } from './reader/group-offsets.ts';
@@ -94,8 +94,6 @@ const REQUEST_TIMEOUT_MS = 15_000;
 const REACHABLE_WITHIN_MS = 7_000;
 const OPEN_PAUSES = { leastMs: 250, firstMs: 500, mostMs: 1_000 };
 const SESSION_TIMEOUT_MS = 6_000;
-/** Allowance for a join on top of the time that the broker waits for other members. */
-const JOIN_TAKES_MS = 2_000;
 const RETRY = { initialRetryTime: 30, retries: 6, maxRetryTime: 1_000 };
 /** Tolerance for the difference between the clocks of two machines. */
 const CLOCKS_APART_MS = 5_000;
@@ -194,8 +192,6 @@ class KafkaTopicLog implements TopicLog {
     this.#connections = new Connections({
       availability: this.#availability,
       addresses: this.#addresses,
-      // Brokers delay the response to a join for up to a session timeout, until the other members have joined, too.
-      joinsWithinMs: (options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS) + JOIN_TAKES_MS,
     });
     this.#config = {
       ...config,
@@ -379,7 +375,6 @@ class KafkaTopicLog implements TopicLog {
     const { sessionTimeoutMs = SESSION_TIMEOUT_MS } = this.#options;
     const faults = this.#patience();
     const membership = new Member({
-      newConsumer: (config) => newConsumer(this.#config, config),
       cluster: () => newCluster(this.#config),
       ...options,
       sessionTimeoutMs,

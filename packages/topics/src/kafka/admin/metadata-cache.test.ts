@@ -31,7 +31,7 @@ describe.skipIf(why !== undefined)(`cached topic metadata${because}`, () => {
     const config = {
       brokers: [...proxied.brokers],
       clientId: 'book',
-      connections: new Connections({ availability: silent, addresses: new BrokerAddresses([]), joinsWithinMs: 1 }),
+      connections: new Connections({ availability: silent, addresses: new BrokerAddresses([]) }),
     };
     const client = new ReconnectingClient({ create: () => newCluster(config), patience: () => patienceOf(silent) });
     const metadata = new MetadataCache(client);

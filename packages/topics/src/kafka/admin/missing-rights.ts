@@ -26,7 +26,7 @@ export async function missingRights(cluster: Cluster, use: RequiredAccess): Prom
   const ask: Ask = (request, options) => () => cluster.ask(request, options, { broker });
   const requests = [
     ...topics.flatMap((topic) => [() => topicMetadata(cluster, [topic.name], broker), ...aboutTopic(ask, topic)]),
-    ...groups.flatMap((groupId) => [ask(describeGroup, { groupId }), ask(heartbeat, { groupId, memberId: NO_MEMBER })]),
+    ...groups.flatMap((groupId) => [ask(describeGroup, { groupId }), ask(heartbeat, { groupId, generationId: 0, memberId: NO_MEMBER })]),
     ...transactionalIds.flatMap((transactionalId) => [
       ask(describeTransactions, { transactionalId }),
       ask(endTxn[1], { transactionalId, ...NO_PRODUCER, transactionResult: false }),

@@ -1,17 +1,17 @@
-import type { Consumer, ConsumerConfig, KafkaConfig, Logger } from 'kafkajs';
+import type { KafkaConfig, Logger } from 'kafkajs';
 import { Backoff } from '../../backoff.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import { findCoordinator } from '../requests/groups.ts';
 import { READ_COMMITTED } from '../requests/offsets.ts';
-import { type AboutPartitions, type Answered, type PartitionAnswers, type Request, type Routed, rights } from '../requests/request.ts';
+import { type AboutPartitions, type Answered, type PartitionAnswers, type Request, type Routed } from '../requests/request.ts';
 import { metadata } from '../requests/topics.ts';
 import { answeredError, missingRight, oneError, refusalError, unknownTopicError } from './answered-error.ts';
 import { repair } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { kindOf, throwOfKafkajs } from './driver-errors.ts';
 import { KAFKA_ERRORS } from './kafka-errors.ts';
-import { BaseCluster, EventEmitter, type KafkajsBroker, createConsumer, createLogger } from './kafkajs-internals.ts';
+import { BaseCluster, type KafkajsBroker, createLogger } from './kafkajs-internals.ts';
 import { type Broker, sendRequest, versionsOf } from './send-request.ts';
 
 const NO_LEADER = -1;
@@ -23,11 +23,7 @@ const REPEATED_FOR_MS = 2_000;
 interface ConnectionOptions {
   /** Repairs and watches all connections. Default: connections are only repaired (`repair`). */
   readonly connections?: Connections;
-  readonly onJoining?: OnJoining | undefined;
 }
-
-/** Called before a join request that contains the member's ID. A newcomer's first request contains none, and only asks for an ID. */
-export type OnJoining = (memberId: string) => void;
 
 export type ClusterConfig = KafkaConfig & ConnectionOptions;
 
@@ -63,13 +59,11 @@ class NoBrokerReadyError extends Error {
  * - If no broker can name a coordinator, it throws the reason, which kafkajs drops.
  */
 export class Cluster extends BaseCluster {
-  readonly #onJoining: OnJoining | undefined;
   /** Coordinators by kind and name, such as `group orders`. A failed request removes its coordinator. */
   readonly #coordinators = new Map<string, Broker>();
 
   constructor(options: ConnectionOptions) {
     super(options);
-    this.#onJoining = options.onJoining;
     const { brokerPool, connectionPoolBuilder } = this;
     const build = connectionPoolBuilder.build.bind(connectionPoolBuilder);
     connectionPoolBuilder.build = async (address) => {
@@ -205,9 +199,8 @@ export class Cluster extends BaseCluster {
   }
 
   /**
-   * Replaces a kafkajs broker's requests for metadata and coordinators with the driver's. Its group requests report joins to `#onJoining`, and
-   * their errors name a missing right. If the broker accepts a connection but doesn't respond, `connect` fails; kafkajs's second attempt would
-   * succeed, so that kafkajs would stay with that broker.
+   * Replaces a kafkajs broker's requests for metadata and coordinators with the driver's. If the broker accepts a connection but doesn't respond,
+   * `connect` fails; kafkajs's second attempt would succeed, so that kafkajs would stay with that broker.
    */
   #own(broker: KafkajsBroker): KafkajsBroker {
     const connect = broker.connect.bind(broker);
@@ -229,29 +222,6 @@ export class Cluster extends BaseCluster {
       const coordinator = await this.#send(broker, findCoordinator, { of, name: groupId });
       return { coordinator, host: coordinator.host };
     };
-    // kafkajs can send two requests of a newcomer within one call of `joinGroup`. Only the second one has a member ID.
-    const { joinGroup } = broker;
-    broker.joinGroup = async (options) => {
-      const lookupRequest: KafkajsBroker['lookupRequest'] = (...request) => {
-        const encoded = broker.lookupRequest(...request);
-        return (fields) => {
-          if (fields.memberId !== undefined && fields.memberId !== '') this.#onJoining?.(fields.memberId);
-          return encoded(fields);
-        };
-      };
-      return await joinGroup.call(Object.create(broker, { lookupRequest: { value: lookupRequest } }), options);
-    };
-    for (const method of ['joinGroup', 'syncGroup', 'heartbeat', 'leaveGroup', 'describeGroups'] as const) {
-      const original = broker[method].bind(broker);
-      broker[method] = async (options) => {
-        try {
-          return await original(options).catch(throwOfKafkajs);
-        } catch (error) {
-          const { groupId = '', groupIds = [groupId] } = options;
-          throw missingRight(error, rights('group', [method === 'describeGroups' ? 'Describe' : 'Read'], groupIds)) ?? error;
-        }
-      };
-    }
     return broker;
   }
 }
@@ -278,25 +248,6 @@ function remedyOf(error: unknown): 'elsewhere' | 'again' | undefined {
 
 export function newCluster(config: ClusterConfig): Cluster {
   return new Cluster(clusterOptions(config));
-}
-
-export interface OwnConsumerConfig extends ConsumerConfig {
-  readonly onJoining?: OnJoining;
-}
-
-export function newConsumer(config: ClusterConfig, { onJoining, ...options }: OwnConsumerConfig): Consumer {
-  const instrumentationEmitter = new EventEmitter();
-  const { metadataMaxAge, allowAutoTopicCreation } = options;
-  const cluster = new Cluster(
-    Object.assign(clusterOptions(config), {
-      instrumentationEmitter,
-      onJoining,
-      ...(metadataMaxAge !== undefined && { metadataMaxAge }),
-      ...(allowAutoTopicCreation !== undefined && { allowAutoTopicCreation }),
-    }),
-  );
-  const retry = { ...config.retry, ...options.retry };
-  return createConsumer({ ...options, retry, logger: silentLogger(), cluster, isolationLevel: READ_COMMITTED, instrumentationEmitter });
 }
 
 /** Adds to `config` the settings that all of the driver's cluster objects share. */

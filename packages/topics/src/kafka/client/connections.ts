@@ -9,8 +9,6 @@ import { CHECK_MS, Watchdog } from './watchdog.ts';
 export interface ConnectionsOptions {
   readonly availability: Availability;
   readonly addresses: BrokerAddresses;
-  /** Maximum time until a broker responds to a request to join a group, ms. Brokers wait for the group's other members. */
-  readonly joinsWithinMs: number;
 }
 
 /**
@@ -43,7 +41,7 @@ export class Connections {
 
   #make(connection: KafkajsConnection, options: Parameters<ISocketFactory>[0]): Socket {
     if (this.#closed) throw new Error('The log is closed.');
-    const { availability, addresses, joinsWithinMs } = this.#options;
+    const { availability, addresses } = this.#options;
     const broker = `${options.host}:${options.port}`;
     const socket = this.#connect(options);
     const watchdog = new Watchdog({
@@ -51,7 +49,6 @@ export class Connections {
       socket,
       broker,
       addresses,
-      joinsWithinMs,
       watcher: availability.watcher(),
     });
     this.#open.set(socket, watchdog);

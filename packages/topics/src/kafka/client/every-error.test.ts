@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeGroup, findCoordinator, heartbeat, leaveGroup } from '../requests/groups.ts';
+import { describeGroup, findCoordinator, heartbeat, joinGroup, leaveGroup, syncGroup } from '../requests/groups.ts';
 import { fetch } from '../requests/fetch.ts';
 import { listOffsets, offsetCommit, offsetFetch } from '../requests/offsets.ts';
 import type { Request } from '../requests/request.ts';
@@ -38,6 +38,8 @@ const requests: Readonly<Record<string, Request<never, unknown>>> = {
   createPartitions,
   findCoordinator,
   describeGroup,
+  joinGroup,
+  syncGroup,
   heartbeat,
   leaveGroup,
   fetch,

@@ -8,10 +8,7 @@ import plain from 'kafkajs/src/broker/saslAuthenticator/plain.js';
 import scram256 from 'kafkajs/src/broker/saslAuthenticator/scram256.js';
 import scram512 from 'kafkajs/src/broker/saslAuthenticator/scram512.js';
 import cluster from 'kafkajs/src/cluster/index.js';
-import assignerProtocol from 'kafkajs/src/consumer/assignerProtocol.js';
-import consumer from 'kafkajs/src/consumer/index.js';
 import errors from 'kafkajs/src/errors.js';
-import emitter from 'kafkajs/src/instrumentation/emitter.js';
 import loggers from 'kafkajs/src/loggers/index.js';
 import socketFactory from 'kafkajs/src/network/socketFactory.js';
 import protocolError from 'kafkajs/src/protocol/error.js';
@@ -19,33 +16,15 @@ import { TopicLogError } from '../../topic-log-error.ts';
 import type { Metadata } from '../requests/topics.ts';
 import type { Broker } from './send-request.ts';
 
-export type {
-  Assignment,
-  AuthenticationProviderArgs,
-  Authenticator,
-  Consumer,
-  ConsumerConfig,
-  GroupDescription,
-  Kafka,
-  KafkaConfig,
-  PartitionAssigner,
-} from 'kafkajs';
+export type { AuthenticationProviderArgs, Authenticator, Kafka, KafkaConfig } from 'kafkajs';
 
 const KNOWN_VERSION = '2.2.4';
 
-export interface KafkajsBroker extends Broker, Record<Membership, MembershipRequest> {
-  /** Set by `connect`. */
-  readonly lookupRequest: LookupRequest;
+export interface KafkajsBroker extends Broker {
   connect(): Promise<void>;
   metadata(topics?: readonly string[]): Promise<Metadata>;
   findGroupCoordinator(options: CoordinatorOptions): Promise<{ readonly coordinator: { readonly nodeId: number }; readonly host: string }>;
 }
-
-/** Selects a version of a request that the broker supports. The returned function takes the request's fields and encodes them. */
-type LookupRequest = (apiKey: number, definition: object) => (fields: { readonly memberId?: string }) => object;
-
-type Membership = 'joinGroup' | 'syncGroup' | 'heartbeat' | 'leaveGroup' | 'describeGroups';
-type MembershipRequest = (options: { readonly groupId?: string; readonly groupIds?: readonly string[] }) => Promise<unknown>;
 
 interface CoordinatorOptions {
   readonly groupId: string;
@@ -122,10 +101,7 @@ export interface SentRequest {
 type Authenticate = (sasl: object) => (connection: kafkajs.AuthenticationProviderArgs) => kafkajs.Authenticator;
 
 export const BaseCluster = cluster as new (options: object) => KafkajsCluster;
-export const createConsumer = consumer as (options: object) => kafkajs.Consumer;
-export const EventEmitter = emitter as new () => object;
 export const kafkajsSockets = socketFactory as () => kafkajs.ISocketFactory;
-export const AssignerProtocol = assignerProtocol as typeof kafkajs.AssignerProtocol;
 
 type CreateLogger = (options: { readonly level: number; readonly logCreator: () => () => void }) => kafkajs.Logger;
 export const createLogger: CreateLogger = (loggers as { readonly createLogger: CreateLogger }).createLogger;

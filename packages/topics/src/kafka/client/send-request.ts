@@ -16,7 +16,7 @@ export interface Broker {
     readonly host: string;
     readonly port: number;
     isConnected(): boolean;
-    getConnection(): Promise<Connection>;
+    getConnection(index: number): Promise<Connection>;
   };
 }
 
@@ -49,6 +49,9 @@ interface Connection {
   };
 }
 
+/** Indexes of a broker's two connections. */
+const PROMPT = 0;
+const WAITING = 1;
 const UNSUPPORTED_VERSION = 35;
 
 /** Throws a retryable error if the broker hasn't named its versions yet: nothing is known then about what it supports. */
@@ -74,7 +77,7 @@ export async function sendRequest<Options, Answer>(
     if (request.absent === undefined) throw answeredError(UNSUPPORTED_VERSION);
     return { throttleMs: 0, refusals: [], answer: request.absent(options) };
   }
-  const connection = await broker.connectionPool.getConnection();
+  const connection = await broker.connectionPool.getConnection(request.mayWait === true ? WAITING : PROMPT);
   // The error can also be that of the user's token provider, such as the TypeError that `fetch` throws for an unreachable server.
   if (!connection.isAuthenticated()) await connection.authenticate().catch(throwOfKafkajs);
   connection.failIfNotConnected();

@@ -13,13 +13,11 @@ export const CHECK_MS = 500;
 const CONNECTS_WITHIN_MS = 2_000;
 /** How long a report outlasts its connection. Within this time, the requests that failed with the connection make their own reports. */
 const LINGER_MS = 2_000;
-/** The API keys of JoinGroup and SyncGroup, whose responses brokers delay until other members have sent requests, too. */
-const JOINS: ReadonlySet<number> = new Set([11, 14]);
 /**
  * The API keys of requests to which a broker responds after other brokers have a copy of what it wrote: Produce, OffsetCommit, JoinGroup, SyncGroup,
  * CreateTopics, InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, TxnOffsetCommit and CreatePartitions.
  */
-const COPIED: ReadonlySet<number> = new Set([0, 8, ...JOINS, 19, 22, 24, 25, 26, 28, 37]);
+const COPIED: ReadonlySet<number> = new Set([0, 8, 11, 14, 19, 22, 24, 25, 26, 28, 37]);
 
 export interface WatchdogOptions {
   readonly connection: Pick<KafkajsConnection, 'requestQueue' | 'authHandlers'>;
@@ -28,8 +26,6 @@ export interface WatchdogOptions {
   readonly broker: string;
   readonly watcher: AvailabilityWatcher;
   readonly addresses: Pick<BrokerAddresses, 'explained' | 'silent' | 'areSeveral'>;
-  /** Maximum time until a broker responds to JoinGroup or SyncGroup, ms. */
-  readonly joinsWithinMs: number;
 }
 
 /**
@@ -91,8 +87,7 @@ export class Watchdog {
   }
 
   #withinMs(request: SentRequest | undefined): number {
-    const { answersWithinMs, apiKey = -1 } = request?.entry ?? {};
-    return answersWithinMs ?? (JOINS.has(apiKey) ? this.#options.joinsWithinMs : ANSWERS_WITHIN_MS);
+    return request?.entry.answersWithinMs ?? ANSWERS_WITHIN_MS;
   }
 
   #tell(request: SentRequest | undefined): void {

@@ -1,7 +1,7 @@
-import type { GroupDescription } from '../client/kafkajs-internals.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TopicLogError } from '../../topic-log-error.ts';
-import { decodeMetadata, hasPartitions } from './member-metadata.ts';
+import type { GroupDescription } from '../requests/groups.ts';
+import { decodeAssignment, decodeMetadata } from './member-metadata.ts';
 
 const POLL_MS = 200;
 
@@ -32,8 +32,8 @@ export async function waitForAgreement(options: AgreementOptions): Promise<void>
  * agreement differs from its own. A group in a rebalance shows no assignments, so the result is false.
  */
 export function disagrees(group: GroupDescription, agreement: string): boolean {
-  return group.members.some(({ memberAssignment, memberMetadata }) => {
-    const terms = hasPartitions(memberAssignment) ? decodeMetadata(memberMetadata) : undefined;
+  return group.members.some(({ assignment, metadata }) => {
+    const terms = decodeAssignment(assignment).length > 0 ? decodeMetadata(metadata) : undefined;
     return terms !== undefined && terms.agreement !== agreement;
   });
 }

@@ -19,7 +19,7 @@ export interface Joined {
   readonly ageMs: number;
 }
 
-/** Tracks the partitions of this process while its session with the group can be alive. The session outlasts the consumers, which are replaced. */
+/** Tracks the partitions of this process while its session with the group can be alive. The session outlasts connections, which are replaced. */
 export class GroupSession {
   readonly #options: GroupSessionOptions;
   readonly #session: SessionClock;
@@ -40,11 +40,6 @@ export class GroupSession {
   /** Undefined while this process isn't a member. */
   get memberId(): string | undefined {
     return this.#lost ? undefined : this.#joined?.memberId;
-  }
-
-  /** The latest member ID, even after its session has ended. */
-  get lastMemberId(): string | undefined {
-    return this.#joined?.memberId;
   }
 
   /**
@@ -93,7 +88,7 @@ export class GroupSession {
     }, Math.ceil(leftMs));
   }
 
-  /** Calls the callback later, not within kafkajs's event, because an error thrown there would interrupt the join. */
+  /** Calls the callback later, because an error thrown there must not interrupt the join. */
   #tell(): void {
     const partitions = this.#lost ? undefined : (this.#joined?.partitions ?? []);
     queueMicrotask(() => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { AssignerProtocol } from 'kafkajs';
 import { expect, it } from 'vitest';
-import { decodeMetadata, encodeMetadata, hasPartitions } from './member-metadata.ts';
+import { decodeAssignment, decodeMetadata, encodeAssignment, encodeMetadata } from './member-metadata.ts';
 
 it("members read each other's metadata", () => {
   const owned = fc.array(fc.record({ topic: fc.string(), partition: fc.nat() }));
@@ -18,9 +18,18 @@ it('metadata of other clients is ignored', () => {
   for (const one of [...metadata, Buffer.alloc(0), Buffer.from('not of this protocol')]) expect(decodeMetadata(one)).toBeUndefined();
 });
 
-it('an assignment is told from its absence', () => {
-  const assignment = (topics: Record<string, number[]>): Buffer =>
-    AssignerProtocol.MemberAssignment.encode({ version: 0, assignment: topics, userData: Buffer.alloc(0) });
-  expect(hasPartitions(assignment({ a: [0] }))).toBe(true);
-  expect([assignment({}), assignment({ a: [] }), Buffer.alloc(0)].map(hasPartitions)).toEqual([false, false, false]);
+it('metadata and assignments have the bytes of kafkajs, whose tools show them', () => {
+  const own = [
+    { topic: 'a', partition: 0 },
+    { topic: 'a', partition: 7 },
+    { topic: 'b', partition: 1 },
+  ];
+  const userData = Buffer.from(JSON.stringify({ owned: [['a', 0]], agreement: 'same' }));
+  expect(encodeMetadata(['a', 'b'], { owned: own.slice(0, 1), agreement: 'same' })).toEqual(
+    AssignerProtocol.MemberMetadata.encode({ version: 0, topics: ['a', 'b'], userData }),
+  );
+  const assignment = AssignerProtocol.MemberAssignment.encode({ version: 0, assignment: { a: [0, 7], b: [1] }, userData: Buffer.alloc(0) });
+  expect(encodeAssignment(own)).toEqual(assignment);
+  expect(decodeAssignment(assignment)).toEqual(own);
+  expect([encodeAssignment([]), Buffer.alloc(0), Buffer.from('not of this protocol')].flatMap(decodeAssignment)).toEqual([]);
 });

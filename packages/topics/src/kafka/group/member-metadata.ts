@@ -1,5 +1,6 @@
 import type { TopicPartition } from '../../topic-log.ts';
-import { AssignerProtocol } from '../client/kafkajs-internals.ts';
+import { AnswerReader } from '../wire/answer-reader.ts';
+import { RequestWriter } from '../wire/request-writer.ts';
 
 export interface MemberMetadata {
   readonly owned: readonly TopicPartition[];
@@ -7,20 +8,23 @@ export interface MemberMetadata {
   readonly agreement: string;
 }
 
-/** The version of Kafka's consumer protocol that kafkajs writes. */
-export const PROTOCOL_VERSION = 0;
+/** The version of Kafka's consumer protocol ("ConsumerProtocolSubscription" and "ConsumerProtocolAssignment"). */
+const PROTOCOL_VERSION = 0;
 
 export function encodeMetadata(topics: readonly string[], terms: MemberMetadata): Buffer {
   const owned = terms.owned.map(({ topic, partition }) => [topic, partition]);
   const userData = Buffer.from(JSON.stringify({ owned, agreement: terms.agreement }));
-  return AssignerProtocol.MemberMetadata.encode({ version: PROTOCOL_VERSION, topics: [...topics], userData });
+  const body = new RequestWriter(false).int16(PROTOCOL_VERSION);
+  return bytesOf(body.array(topics, (topic) => body.string(topic)).bytes([userData]));
 }
 
 /** Decodes a member's metadata. Undefined if another program wrote it, or if it is empty, as in a rebalancing group. */
 export function decodeMetadata(metadata: Buffer): MemberMetadata | undefined {
   try {
-    const decoded = AssignerProtocol.MemberMetadata.decode(metadata);
-    const userData: unknown = JSON.parse(String(decoded?.userData ?? ''));
+    const from = new AnswerReader(metadata, false);
+    from.int16();
+    from.array(() => from.string());
+    const userData: unknown = JSON.parse(String(from.bytes()));
     return isUserData(userData)
       ? { owned: userData.owned.map(([topic, partition]) => ({ topic, partition })), agreement: userData.agreement }
       : undefined;
@@ -29,13 +33,30 @@ export function decodeMetadata(metadata: Buffer): MemberMetadata | undefined {
   }
 }
 
-export function hasPartitions(assignment: Buffer): boolean {
+export function encodeAssignment(partitions: readonly TopicPartition[]): Buffer {
+  const body = new RequestWriter(false).int16(PROTOCOL_VERSION);
+  const byTopic = [...Map.groupBy(partitions, ({ topic }) => topic)];
+  return bytesOf(body.array(byTopic, ([topic, own]) => body.string(topic).array(own, ({ partition }) => body.int32(partition))).bytes([]));
+}
+
+/** Decodes a member's assignment. Without partitions if another program wrote it, or if it is empty, as in a rebalancing group. */
+export function decodeAssignment(assignment: Buffer): readonly TopicPartition[] {
   try {
-    const decoded = AssignerProtocol.MemberAssignment.decode(assignment);
-    return Object.values(decoded?.assignment ?? {}).some((partitions) => partitions.length > 0);
+    const from = new AnswerReader(assignment, false);
+    from.int16();
+    return from
+      .array(() => {
+        const topic = from.string();
+        return from.array(() => ({ topic, partition: from.int32() }));
+      })
+      .flat();
   } catch {
-    return false;
+    return [];
   }
+}
+
+function bytesOf(body: RequestWriter): Buffer {
+  return Buffer.concat([...body.pieces]);
 }
 
 function isUserData(value: unknown): value is { readonly owned: readonly (readonly [string, number])[]; readonly agreement: string } {

@@ -1,19 +1,18 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Member } from './member.ts';
-import { quietCluster, quietConsumer, quietKafka } from './quiet-kafka.fixture.ts';
+import { quietCluster } from './quiet-kafka.fixture.ts';
 
 /**
  * A process that joins a group, prints each assignment as `assigned <ms since the epoch> <partitions>`, and leaves when its stdin ends. With
  * `measureMs`, it also prints the CPU time while idle, in ms per second.
  */
-const [broker = '', group = '', topic = '', agreement = '', patch = 'patched', measureMs = '0'] = process.argv.slice(2);
+const [broker = '', group = '', topic = '', agreement = '', measureMs = '0'] = process.argv.slice(2);
 process.on('warning', ({ name }) => say(`warning ${name}`));
 
 const stdinEnded = new Promise((resolve) => process.stdin.once('end', resolve));
 process.stdin.resume();
 const membership = new Member({
-  newConsumer: patch === 'patched' ? quietConsumer([broker]) : (config) => quietKafka([broker]).consumer(config),
   cluster: () => quietCluster([broker]),
   group,
   topics: [topic],

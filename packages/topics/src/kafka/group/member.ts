@@ -1,22 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../../backoff.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
-import { disagreementError, disagrees, waitForAgreement } from './group-agreement.ts';
-import { driverError, isAnswer, verdictOf } from '../client/driver-errors.ts';
-import { GroupSession, type Joined } from './group-session.ts';
 import type { TopicPartition } from '../../topic-log.ts';
-import { MemberConsumer } from './member-consumer.ts';
-import type { Consumer } from '../client/kafkajs-internals.ts';
-import type { Cluster, OwnConsumerConfig } from '../client/cluster.ts';
-import { describeGroup, leaveGroup } from '../requests/groups.ts';
+import { unknownTopicError } from '../client/answered-error.ts';
+import type { Cluster } from '../client/cluster.ts';
+import { driverError, isAnswer, verdictOf } from '../client/driver-errors.ts';
+import { abortable, waitForClose } from '../client/time-limit.ts';
+import { topicMetadata } from '../client/topic-metadata.ts';
+import { type GroupDescription, describeGroup, heartbeat, joinGroup, leaveGroup, syncGroup } from '../requests/groups.ts';
+import { PROTOCOL, assignments } from './assignments.ts';
+import { disagreementError, disagrees, waitForAgreement } from './group-agreement.ts';
+import { GroupSession, type Joined } from './group-session.ts';
+import { decodeAssignment, encodeMetadata } from './member-metadata.ts';
 
 const SESSION_TIMEOUT_MS = 6_000;
+/** Heartbeats per session timeout, so that a few can be lost. */
+const HEARTBEATS = 6;
+/** How often the leader of a group looks for new partitions. */
+const PARTITIONS_CHECK_MS = 30_000;
 const PAUSES = { firstMs: 100, mostMs: 2_000 };
 const POLL_MS = 200;
+/** A newcomer has no ID. */
+const NO_MEMBER = '';
 
 export interface GroupMembershipOptions {
-  readonly newConsumer: (config: OwnConsumerConfig) => Consumer;
-  /** Creates a client for single requests, because a broker answers nothing else on a connection on which a join waits. */
+  /** Creates a client. A connection that fails is replaced with its whole client. */
   readonly cluster: () => Cluster;
   readonly group: string;
   /** The topics whose partitions the members share. They must exist. */
@@ -51,7 +59,7 @@ export interface GroupMembership {
    * another agreement; members that have just died count until the group notices. Also rejects if `leave` is called first.
    */
   readonly joined: Promise<void>;
-  /** This member's ID; undefined while it isn't in the group. The ID changes when the member joins again after an error. */
+  /** This member's ID; undefined while it isn't in the group. The ID stays the same over a lost connection, and changes if the group forgets it. */
   readonly memberId: string | undefined;
   /**
    * Leaves the group, so that the others get the partitions at once. Takes at most one session timeout. `onAssigned` and `onUncertain` are not called
@@ -61,8 +69,8 @@ export interface GroupMembership {
 }
 
 /**
- * Joins the group and stays in it with one consumer after another, also through outages of the brokers. It reads no record and commits no offset. The
- * group only says which member should own a partition. For a moment, two members can both believe that they own it.
+ * Joins the group and stays in it, over one connection after another, also through outages of the brokers. It reads no record and commits no offset.
+ * The group only says which member should own a partition. For a moment, two members can both believe that they own it.
  */
 export class Member implements GroupMembership {
   readonly #options: GroupMembershipOptions;
@@ -72,7 +80,9 @@ export class Member implements GroupMembership {
   readonly #stopped = new AbortController();
   readonly #first: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #running: Promise<void>;
-  #current: MemberConsumer | undefined;
+  /** Ends the current connection. */
+  #attempt = new AbortController();
+  #memberId = NO_MEMBER;
   #joins = 0;
   #started = false;
   #lacksRight = false;
@@ -85,7 +95,7 @@ export class Member implements GroupMembership {
       sessionTimeoutMs: this.#sessionTimeoutMs,
       onAssigned: options.onAssigned,
       onUncertain: options.onUncertain,
-      onSilence: () => this.#current?.giveUp(),
+      onSilence: () => this.#attempt.abort(new Error('The group coordinator sent no response for a whole session timeout.')),
     });
     this.#running = this.#run();
   }
@@ -103,27 +113,25 @@ export class Member implements GroupMembership {
     const left = new Error('This process has left the group.');
     this.#stopped.abort(left);
     this.#first.reject(left);
-    this.#current?.end(left);
     await atMost(this.#running, this.#sessionTimeoutMs);
   }
 
   async #run(): Promise<void> {
     for (const backoff = new Backoff(PAUSES); !this.#stopped.signal.aborted;) {
       const joins = this.#joins;
-      const consumer = this.#consumer();
-      this.#current = consumer;
-      const fault = await this.#live(consumer);
+      const fault = await this.#live();
+      if (this.#stopped.signal.aborted) break;
       const failure = this.#finalOf(fault);
-      if (failure === undefined && !this.#stopped.signal.aborted) this.#options.onFault?.(fault);
       this.#lacksRight = verdictOf(fault) === 'right';
-      await atMost(consumer.close(), this.#sessionTimeoutMs);
-      if (failure !== undefined) return this.#fail(failure);
+      if (failure === undefined) this.#options.onFault?.(fault);
+      else this.#fail(failure);
       if (this.#joins > joins) backoff.reset();
       await backoff.pause(this.#stopped.signal).catch(() => undefined);
     }
+    await this.#leave();
   }
 
-  /** The error to give up with, or undefined if another consumer may succeed. */
+  /** The error to give up with, or undefined if another connection may succeed. */
   #finalOf(error: Error): Error | undefined {
     const { group, waitsOut = (fault) => verdictOf(fault) === 'passes' } = this.#options;
     if (isAnswer(error, 'INCONSISTENT_GROUP_PROTOCOL')) return takenError(group, error);
@@ -133,74 +141,88 @@ export class Member implements GroupMembership {
     return final instanceof Error ? final : error;
   }
 
-  #consumer(): MemberConsumer {
-    const { newConsumer, group, topics } = this.#options;
-    const consumer: MemberConsumer = new MemberConsumer({
-      newConsumer,
-      group,
-      topics,
-      sessionTimeoutMs: this.#sessionTimeoutMs,
-      agreement: this.#agreement,
-      onJoin: () => this.#session.join(),
-      onJoined: (joined) => this.#joined(consumer, joined),
-      onHeartbeat: (ageMs) => this.#session.alive(ageMs),
-    });
-    return consumer;
-  }
-
-  async #live(consumer: MemberConsumer): Promise<Error> {
+  /** Takes part in the group over one connection. Resolves to why that ended. */
+  async #live(): Promise<Error> {
+    this.#attempt = new AbortController();
+    const signal = AbortSignal.any([this.#attempt.signal, this.#stopped.signal]);
+    const cluster = this.#options.cluster();
     try {
-      await consumer.connect();
-      if (this.#joins === 0) await this.#agreed(consumer);
-      this.#stopped.signal.throwIfAborted();
-      // After a missing right, the next response may be the same refusal, so only a completed join shows that the group works again.
-      if (!this.#lacksRight) void consumer.joining.then(this.#options.onAnswer);
-      const former = this.#session.lastMemberId;
-      if (former !== undefined) void consumer.joining.then(() => this.#remove(consumer, former));
-      await consumer.join();
-      return await consumer.ended;
+      return await abortable(this.#belong(cluster, signal), signal);
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
-    }
-  }
-
-  async #remove(consumer: MemberConsumer, former: string): Promise<void> {
-    while (consumer.isJoining && !(await this.#isRemoved(consumer, former))) await this.#pause(POLL_MS);
-  }
-
-  /**
-   * Removes a former member of this process, whose consumer crashed, from the group, so that a join needn't wait for the former member's session to
-   * end. Returns false if the caller should try again, for example while the group doesn't list the new consumer yet. If the former member left
-   * first, the others would get this process's partitions for a moment.
-   */
-  async #isRemoved({ joiningAs = '' }: MemberConsumer, former: string): Promise<boolean> {
-    const cluster = this.#options.cluster();
-    const groupId = this.#options.group;
-    try {
-      await cluster.connect();
-      const members = await cluster.ask(describeGroup, { groupId });
-      if (!members.has(former)) return true;
-      if (!members.has(joiningAs)) return false;
-      await cluster.ask(leaveGroup, { groupId, memberId: former });
-      return true;
-    } catch (error) {
-      return isAnswer(error, 'UNKNOWN_MEMBER_ID');
     } finally {
-      await cluster.disconnect().catch(() => undefined);
+      void waitForClose(cluster.disconnect());
     }
   }
 
-  #joined(consumer: MemberConsumer, joined: Joined & { readonly isLeader: boolean }): void {
+  async #belong(cluster: Cluster, signal: AbortSignal): Promise<never> {
+    await cluster.connect();
+    if (this.#joins === 0) await this.#agreed(cluster);
+    for (;;) {
+      signal.throwIfAborted();
+      try {
+        await this.#generation(cluster, signal);
+      } catch (error) {
+        if (isAnswer(error, 'UNKNOWN_MEMBER_ID')) this.#memberId = NO_MEMBER;
+        else if (!isAnswer(error, 'REBALANCE_IN_PROGRESS', 'ILLEGAL_GENERATION')) throw error;
+        await sleep(PAUSES.firstMs, undefined, { signal });
+      }
+    }
+  }
+
+  /** Joins the group, and stays until its members or partitions change. */
+  async #generation(cluster: Cluster, signal: AbortSignal): Promise<void> {
+    const { group: groupId, topics, onAnswer } = this.#options;
+    const common = { groupId, sessionTimeoutMs: this.#sessionTimeoutMs };
+    const metadata = encodeMetadata(topics, { owned: this.#session.join(), agreement: this.#agreement });
+    const joined = await cluster.ask(joinGroup, { ...common, memberId: this.#memberId, protocol: PROTOCOL, metadata });
+    const { memberId, generationId, leaderId, members } = joined;
+    this.#memberId = memberId;
+    signal.throwIfAborted();
+    // After a missing right, the next response may be the same refusal, so only a completed join shows that the group works again.
+    if (!this.#lacksRight) onAnswer?.();
+    if (joined.mustJoinAgain) return;
+    const isLeader = leaderId === memberId;
+    const partitions = isLeader ? await this.#partitions(cluster) : [];
+    const assigned = isLeader ? assignments(members, partitions, this.#agreement) : [];
+    const sentMs = Date.now();
+    const assignment = await cluster.ask(syncGroup, { ...common, memberId, generationId, assignments: assigned });
+    signal.throwIfAborted();
+    this.#joined(cluster, { memberId, partitions: decodeAssignment(assignment), ageMs: Date.now() - sentMs }, isLeader);
+    for (let checkedMs = performance.now(); ;) {
+      await sleep(this.#sessionTimeoutMs / HEARTBEATS, undefined, { signal });
+      const beatMs = Date.now();
+      await cluster.ask(heartbeat, { groupId, memberId, generationId });
+      signal.throwIfAborted();
+      this.#session.alive(Date.now() - beatMs);
+      if (!isLeader || performance.now() - checkedMs < PARTITIONS_CHECK_MS) continue;
+      checkedMs = performance.now();
+      if ((await this.#partitions(cluster)).length !== partitions.length) return;
+    }
+  }
+
+  /** The partitions of all topics that the members share. */
+  async #partitions(cluster: Cluster): Promise<readonly TopicPartition[]> {
+    const { topics } = this.#options;
+    const found = await topicMetadata(cluster, topics);
+    return topics.flatMap((topic) => {
+      const described = found.get(topic);
+      if (described === undefined) throw unknownTopicError(topic);
+      return described.partitionMetadata.map(({ partitionId: partition }) => ({ topic, partition }));
+    });
+  }
+
+  #joined(cluster: Cluster, joined: Joined, isLeader: boolean): void {
     this.#joins++;
     this.#options.onAnswer?.();
     this.#session.joined(joined);
-    if (joined.partitions.length > 0 || joined.isLeader) this.#begin();
-    else void this.#askWhyNone(consumer, this.#joins);
+    if (joined.partitions.length > 0 || isLeader) this.#begin();
+    else void this.#askWhyNone(cluster, this.#joins);
   }
 
-  #agreed(consumer: MemberConsumer): Promise<void> {
+  #agreed(cluster: Cluster): Promise<void> {
     return waitForAgreement({
-      describe: () => consumer.describe(),
+      describe: () => this.#describe(cluster),
       group: this.#options.group,
       agreement: this.#agreement,
       sessionTimeoutMs: this.#sessionTimeoutMs,
@@ -208,15 +230,19 @@ export class Member implements GroupMembership {
     });
   }
 
-  async #askWhyNone(consumer: MemberConsumer, join: number): Promise<void> {
+  #describe(cluster: Cluster): Promise<GroupDescription> {
+    return cluster.ask(describeGroup, { groupId: this.#options.group });
+  }
+
+  async #askWhyNone(cluster: Cluster, join: number): Promise<void> {
     while (join === this.#joins && !this.#stopped.signal.aborted) {
-      const group = await consumer.describe().catch(() => undefined);
+      const group = await this.#describe(cluster).catch(() => undefined);
       if (group?.state === 'Stable' && join === this.#joins) {
-        if (disagrees(group, this.#agreement)) consumer.end(disagreementError(this.#options.group));
+        if (disagrees(group, this.#agreement)) this.#attempt.abort(disagreementError(this.#options.group));
         else this.#begin();
         return;
       }
-      await this.#pause(POLL_MS);
+      await sleep(POLL_MS, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
     }
   }
 
@@ -233,12 +259,22 @@ export class Member implements GroupMembership {
     this.#options.onFailed(failure);
   }
 
-  async #pause(pauseMs: number): Promise<void> {
-    await sleep(pauseMs, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
+  /** Leaves the group, if a broker can be reached. */
+  async #leave(): Promise<void> {
+    if (this.#memberId === NO_MEMBER) return;
+    const cluster = this.#options.cluster();
+    try {
+      await cluster.connect();
+      await cluster.ask(leaveGroup, { groupId: this.#options.group, memberId: this.#memberId });
+    } catch {
+      // The group removes the member when its session has timed out.
+    } finally {
+      await waitForClose(cluster.disconnect());
+    }
   }
 }
 
-/** Waits at most `limitMs` for a consumer to end. A consumer whose broker doesn't respond ends later, but owns no partition after a session. */
+/** Waits at most `limitMs` for a member to leave. If its broker doesn't respond, the group removes it after a session. */
 async function atMost(ending: Promise<void>, limitMs: number): Promise<void> {
   const enough = new AbortController();
   await Promise.race([ending, sleep(limitMs, undefined, { signal: enough.signal }).catch(() => undefined)]);

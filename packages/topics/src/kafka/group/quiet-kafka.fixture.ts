@@ -1,6 +1,5 @@
-import type { MemberConsumerOptions } from './member-consumer.ts';
 import { Kafka, type KafkaConfig, logLevel } from 'kafkajs';
-import { type Cluster, newCluster, newConsumer } from '../client/cluster.ts';
+import { type Cluster, newCluster } from '../client/cluster.ts';
 import { kafkajsSockets } from '../faults/kafkajs-sockets.fixture.ts';
 
 const RETRY = { initialRetryTime: 50, maxRetryTime: 500, retries: 5 };
@@ -17,10 +16,6 @@ export function quietKafka(brokers: readonly string[]): Kafka {
 
 export function quietCluster(brokers: readonly string[]): Cluster {
   return newCluster(configOf(brokers));
-}
-
-export function quietConsumer(brokers: readonly string[]): MemberConsumerOptions['newConsumer'] {
-  return (config) => newConsumer(configOf(brokers), config);
 }
 
 function configOf(brokers: readonly string[]): KafkaConfig {

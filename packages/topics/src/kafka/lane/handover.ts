@@ -52,5 +52,5 @@ async function holderInGroup({
   const living = await client.run((cluster) =>
     withinTime(DESCRIBED_WITHIN_MS, cluster.ask(describeGroup, { groupId: group })).catch(() => undefined),
   );
-  return { ...holder, lives: living?.has(id) };
+  return { ...holder, lives: living?.members.some(({ memberId }) => memberId === id) };
 }

@@ -42,6 +42,7 @@ export const fetch: Request<FetchOptions, PartitionAnswers<FetchedPartition>> = 
   versions: [11],
   to: 'leader',
   needs: ({ topicPartitions }) => topicRights('Read', topicPartitions),
+  mayWait: true,
   answersWithinMs: ({ maxWaitMs }) => maxWaitMs + ANSWERS_WITHIN_MS,
   write: (body, { topicPartitions, offset, maxWaitMs, maxBytes, isolationLevel }) =>
     writePartitions(

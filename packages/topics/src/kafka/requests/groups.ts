@@ -35,8 +35,21 @@ export const findCoordinator: Request<FindCoordinatorOptions, { readonly nodeId:
   },
 };
 
-/** Reads the IDs of the group's members, without those that have left or whose session has timed out. */
-export const describeGroup: Request<{ readonly groupId: string }, ReadonlySet<string>> = {
+export interface GroupDescription {
+  /** `Stable` when every member has its assignment. */
+  readonly state: string;
+  /** Without those that have left or whose session has timed out. */
+  readonly members: readonly DescribedMember[];
+}
+
+export interface DescribedMember {
+  readonly memberId: string;
+  /** Empty during a rebalance, as is the assignment. */
+  readonly metadata: Buffer;
+  readonly assignment: Buffer;
+}
+
+export const describeGroup: Request<{ readonly groupId: string }, GroupDescription> = {
   api: 'DescribeGroups',
   key: 15,
   versions: [1, 2],
@@ -46,21 +59,24 @@ export const describeGroup: Request<{ readonly groupId: string }, ReadonlySet<st
   read(from) {
     const throttleMs = from.int32();
     const refusals: Refusal[] = [];
-    const members = from.array(() => {
+    const [answer = { state: '', members: [] }] = from.array(() => {
       refusals.push(...refusalsOf(from.int16()));
-      // Skip the group's name and state, and the type and name of its protocol.
-      for (let left = 4; left > 0; left -= 1) from.string();
-      return from.array(() => {
+      // Skip the group's name.
+      from.string();
+      const state = from.string();
+      // Skip the type and name of the group's protocol.
+      from.string();
+      from.string();
+      const members = from.array(() => {
         const memberId = from.string();
-        // Skip the client's ID and host, and the member's metadata and assignment.
+        // Skip the client's ID and host.
         from.string();
         from.string();
-        from.bytes();
-        from.bytes();
-        return memberId;
+        return { memberId, metadata: from.bytes(), assignment: from.bytes() };
       });
+      return { state, members };
     });
-    return { throttleMs, refusals, answer: new Set(members.flat()) };
+    return { throttleMs, refusals, answer };
   },
 };
 
@@ -69,13 +85,102 @@ interface MemberOptions {
   readonly memberId: string;
 }
 
-export const heartbeat: Request<MemberOptions, void> = {
+interface GenerationOptions extends MemberOptions {
+  readonly generationId: number;
+}
+
+export interface JoinGroupOptions extends MemberOptions {
+  /** How long a member can be silent before the group removes it, and how long the group waits for its members to join, ms. */
+  readonly sessionTimeoutMs: number;
+  /** Name of the protocol by which the leader assigns partitions. */
+  readonly protocol: string;
+  readonly metadata: Buffer;
+}
+
+export interface JoinedGroup {
+  /** A newcomer's first request only gets an ID, with which it must join again. */
+  readonly memberId: string;
+  readonly mustJoinAgain: boolean;
+  readonly generationId: number;
+  readonly leaderId: string;
+  /** Empty unless this member is the leader. */
+  readonly members: readonly Omit<DescribedMember, 'assignment'>[];
+}
+
+const PROTOCOL_TYPE = 'consumer';
+const MEMBER_ID_REQUIRED = 79;
+/** Allowance for a join on top of the time that the group waits for other members, ms. */
+const JOIN_TAKES_MS = 2_000;
+
+export const joinGroup: Request<JoinGroupOptions, JoinedGroup> = {
+  api: 'JoinGroup',
+  key: 11,
+  versions: [5],
+  to: 'group coordinator',
+  needs: ({ groupId }) => rights('group', ['Read'], [groupId]),
+  mayWait: true,
+  answersWithinMs: ({ sessionTimeoutMs }) => sessionTimeoutMs + JOIN_TAKES_MS,
+  write: (body, { groupId, memberId, sessionTimeoutMs, protocol, metadata }) =>
+    body
+      .string(groupId)
+      .int32(sessionTimeoutMs)
+      .int32(sessionTimeoutMs)
+      .string(memberId)
+      // No instance, so the group forgets a member that leaves.
+      .string(null)
+      .string(PROTOCOL_TYPE)
+      .array([metadata], (bytes) => body.string(protocol).bytes([bytes])),
+  read(from) {
+    const throttleMs = from.int32();
+    const errorCode = from.int16();
+    const mustJoinAgain = errorCode === MEMBER_ID_REQUIRED;
+    const generationId = from.int32();
+    // Skip the name of the protocol.
+    from.string();
+    const [leaderId, memberId] = [from.string(), from.string()];
+    const members = from.array(() => {
+      const each = from.string();
+      // Skip the instance.
+      from.string();
+      return { memberId: each, metadata: from.bytes() };
+    });
+    const answer = { memberId, mustJoinAgain, generationId, leaderId, members };
+    return { throttleMs, refusals: mustJoinAgain ? [] : refusalsOf(errorCode), answer };
+  },
+};
+
+export interface SyncGroupOptions extends GenerationOptions {
+  readonly sessionTimeoutMs: number;
+  /** The assignments of all members, from their leader alone. */
+  readonly assignments: readonly Omit<DescribedMember, 'metadata'>[];
+}
+
+/** Resolves to this member's assignment. */
+export const syncGroup: Request<SyncGroupOptions, Buffer> = {
+  api: 'SyncGroup',
+  key: 14,
+  versions: [3],
+  to: 'group coordinator',
+  needs: ({ groupId }) => rights('group', ['Read'], [groupId]),
+  mayWait: true,
+  answersWithinMs: ({ sessionTimeoutMs }) => sessionTimeoutMs + JOIN_TAKES_MS,
+  write: (body, { groupId, generationId, memberId, assignments }) =>
+    body
+      .string(groupId)
+      .int32(generationId)
+      .string(memberId)
+      .string(null)
+      .array(assignments, (each) => body.string(each.memberId).bytes([each.assignment])),
+  read: (from) => ({ ...wholeAnswer(from), answer: from.bytes() }),
+};
+
+export const heartbeat: Request<GenerationOptions, void> = {
   api: 'Heartbeat',
   key: 12,
   versions: [1, 2],
   to: 'group coordinator',
   needs: ({ groupId }) => rights('group', ['Read'], [groupId]),
-  write: (body, { groupId, memberId }) => body.string(groupId).int32(0).string(memberId),
+  write: (body, { groupId, generationId, memberId }) => body.string(groupId).int32(generationId).string(memberId),
   read: wholeAnswer,
 };
 

@@ -6,7 +6,7 @@ import type { RequestWriter } from '../wire/request-writer.ts';
 /** The brokers that get a request: each leader for the partitions that it leads, or one broker with this role. */
 export type Destination = 'leader' | 'group coordinator' | 'transaction coordinator' | 'controller' | 'any';
 
-/** The part of a request that `Cluster` needs in order to send it, whether the driver or kafkajs encodes it. */
+/** The part of a request that `Cluster` needs in order to send it. */
 export interface Routed<Options> {
   /** Name of the request in Kafka's protocol. */
   readonly api: string;
@@ -19,6 +19,11 @@ export interface Routed<Options> {
   needs(options: Options): readonly MissingRight[];
   /** Maximum time until the broker responds, ms. After it, the broker is reported as unavailable. Default 3000. */
   answersWithinMs?(options: Options): number;
+  /**
+   * True if the broker may wait for others before it responds. Such a request has a connection to itself, because a broker answers the requests of
+   * a connection one by one. Default false.
+   */
+  readonly mayWait?: boolean;
 }
 
 /** A request of Kafka's protocol as data. The newest of `versions` that the broker supports is sent. */

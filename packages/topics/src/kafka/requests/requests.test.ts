@@ -94,7 +94,7 @@ describe('a request', () => {
       request: 'heartbeat/v1',
       options: { groupId: 'group', groupGenerationId: 0, memberId: 'member' },
       answer: done,
-      ask: (broker) => broker.ask(heartbeat, { groupId: 'group', memberId: 'member' }),
+      ask: (broker) => broker.ask(heartbeat, { groupId: 'group', generationId: 0, memberId: 'member' }),
     },
     {
       request: 'leaveGroup/v1',

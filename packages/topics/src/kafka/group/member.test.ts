@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest';
+import { answeredError } from '../client/answered-error.ts';
+import { FakeCluster } from '../client/fake-cluster.fixture.ts';
+import { Member } from './member.ts';
+import { encodeAssignment } from './member-metadata.ts';
+
+const UNKNOWN_MEMBER_ID = 25;
+const REBALANCE_IN_PROGRESS = 27;
+
+/** A group whose broker takes each newcomer, and ends each heartbeat with the next of `ends`. Its requests are written down in order. */
+function groupOf(ends: (Error | number)[]) {
+  const asked: string[] = [];
+  const over = Promise.withResolvers<void>();
+  let newcomers = 0;
+  const cluster = (): FakeCluster => {
+    asked.push('connect');
+    return new FakeCluster(async (api, { memberId = '' }: { readonly memberId?: string }) => {
+      if (api === 'DescribeGroups') return { answer: { state: 'Stable', members: [] } };
+      asked.push(`${api} ${memberId}`);
+      if (api === 'JoinGroup') {
+        const mustJoinAgain = memberId === '';
+        const id = mustJoinAgain ? `m${(newcomers += 1)}` : memberId;
+        return { answer: { memberId: id, mustJoinAgain, generationId: 1, leaderId: 'other', members: [] } };
+      }
+      if (api === 'SyncGroup') return { answer: encodeAssignment([{ topic: 'requests', partition: 0 }]) };
+      if (api !== 'Heartbeat') return {};
+      const end = ends.shift();
+      if (ends.length === 0) over.resolve();
+      if (end instanceof Error) throw end;
+      return { refusals: end === undefined ? [] : [{ errorCode: end }] };
+    });
+  };
+  return { cluster, asked, over: over.promise };
+}
+
+it('a member keeps its ID over a lost connection and a rebalance, and is a newcomer only after the group has forgotten it', async () => {
+  const { cluster, asked, over } = groupOf([new Error('connection lost'), REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, answeredError(7)]);
+  const faults: string[] = [];
+  const told: string[] = [];
+  const member = new Member({
+    cluster,
+    group: 'group',
+    topics: ['requests'],
+    agreement: '',
+    sessionTimeoutMs: 6_000,
+    onAssigned: (partitions) => told.push(`${partitions.length} of ${member.memberId}`),
+    onUncertain: () => told.push('uncertain'),
+    onFault: ({ message }) => faults.push(message),
+    onFailed: ({ message }) => faults.push(`final: ${message}`),
+  });
+  await member.joined;
+  await over;
+  await member.leave();
+  expect(asked.filter((each) => /^(?:connect|JoinGroup|LeaveGroup)/u.test(each)).slice(0, 8)).toEqual([
+    'connect',
+    'JoinGroup ',
+    'JoinGroup m1',
+    // The connection is lost, then the group rebalances, then it has forgotten the member.
+    'connect',
+    'JoinGroup m1',
+    'JoinGroup m1',
+    'JoinGroup ',
+    'JoinGroup m2',
+  ]);
+  expect(asked.at(-1)).toBe('LeaveGroup m2');
+  expect(faults[0]).toBe('connection lost');
+  expect(told.filter((each) => each !== 'uncertain').slice(0, 4)).toEqual(['1 of m1', '1 of m1', '1 of m1', '1 of m2']);
+});
