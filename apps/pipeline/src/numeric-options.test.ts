@@ -71,10 +71,6 @@ const source = defineSource<string, string>({
 });
 const base = { baseUrl: 'http://127.0.0.1:1', credentials: [{ name: 'a', signer: bearer('t') }], limit: { requests: 1, windowMs: 1_000 } };
 const paging = { first: 1, query: String, next: () => 'last' as const };
-const query = (options: object) => {
-  const api = source(base);
-  return api.query('/', { credits: creditPool({ max: 1 }), signal: AbortSignal.abort(new Error('was not refused')), ...options });
-};
 const walked = (given: object, options = {}) => source(base).pages({ ...paging, ...given }, options);
 const budget = () => rateBudget({ limit: 1, windowMs: 1_000 });
 const pool = () => credentialPool({ members: [{ name: 'a', budgets: [budget()] }] });
@@ -172,7 +168,6 @@ const TABLE: Readonly<Record<string, readonly [use: Use, takes?: Takes]>> = {
   'sources PageNumbersOptions.first': [(first) => pageNumbers({ query: String, isLast: () => true, first }), 'a negative number'],
   'sources Paging.maxEmptyPages': [(maxEmptyPages) => walked({ maxEmptyPages }), 'Infinity'],
   'sources Paging.maxPages': [(maxPages) => walked({ maxPages }), 'Infinity'],
-  'sources QueryOptions.share': [(share) => query({ share })],
   'sources Quota.requests': [(requests) => source({ ...base, budgets: { day: { requests, per: 'day' } } })],
   'sources Quota.resetsOn': [(resetsOn) => source({ ...base, budgets: { month: { requests: 1, per: 'month', resetsOn } } })],
   'sources RefusalWaitOptions.epochMs': [
@@ -186,11 +181,8 @@ const TABLE: Readonly<Record<string, readonly [use: Use, takes?: Takes]>> = {
   'sources SourceOptions.retryForMs': [(retryForMs) => source({ ...base, retryForMs }), 'Infinity'],
   'sources SourceOptions.stopAfterFailures': [(stopAfterFailures) => source({ ...base, stopAfterFailures }), 'Infinity'],
   'sources SourceOptions.timeoutMs': [(timeoutMs) => source({ ...base, timeoutMs })],
-  'sources WalkOptions.share': [(share) => walked({}, { share })],
-  'throttle AcquireOptions.countedWithinMs': [(countedWithinMs) => acquire({ countedWithinMs }), 'Infinity'],
   'throttle AcquireOptions.items': [(items) => acquire({ items })],
   'throttle AcquireOptions.rank': [(rank) => acquire({ rank }), 'a negative number'],
-  'throttle AcquireOptions.share': [(share) => acquire({ share })],
   'throttle AcquireOptions.weights': [(weight) => acquire({ weights: [weight] })],
   'throttle CreditPoolOptions.max': [(max) => creditPool({ max }), 'Infinity'],
   'throttle DailyBudgetOptions.guardMs': [(guardMs) => dailyBudget({ limit: 1, guardMs })],
@@ -213,7 +205,6 @@ const TABLE: Readonly<Record<string, readonly [use: Use, takes?: Takes]>> = {
   'throttle RefusedOptions.retryInMs': [(retryInMs) => refused({ retryInMs })],
   'throttle RetryAfterOptions.epochMs': [(epochMs) => retryAfterMs({ ...answer, epochMs }), 'a negative number'],
   'throttle RunOptions.weight': [(weight) => run({ weight: Array.isArray(weight) ? [null] : weight })],
-  'throttle TakeOptions.countedWithinMs': [(countedWithinMs) => pool().take([1], { countedWithinMs }), 'Infinity'],
   'throttle TakeOptions.nowMs': [(nowMs) => pool().take([1], { nowMs }), 'a negative number'],
   'throttle VirtualClockOptions.epochMs': [(epochMs) => virtualClock({ epochMs }), 'a negative number'],
   'topics KafkaTopicLogOptions.handoverMs': [(handoverMs) => kafka({ handoverMs })],

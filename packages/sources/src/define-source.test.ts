@@ -711,15 +711,6 @@ describe('pages', () => {
     expect(got).toEqual([1, 2]);
     expect(scene.server.requests.map(({ url }) => url)).toEqual(['/1', '/2']);
   });
-
-  test('refuses an invalid share of the turns', async () => {
-    const scene = await play([]);
-    expect(() => scene.source.pages(straight(1), { share: 0 })).toThrow('share must be a number above 0, got 0');
-    await expect(scene.source.query('/1', { credits: scene.credits, share: 0 })).rejects.toMatchObject({
-      code: 'HEADGATE_INVALID_OPTION',
-      message: 'toy: share must be a number above 0, got 0',
-    });
-  });
 });
 
 test('a query that is aborted while it waits for capacity gives its request back to the allowance', async () => {

@@ -68,8 +68,6 @@ export interface WalkOptions<Cursor extends NonNullable<Json>> {
   readonly from?: Checkpoint<Cursor> | 'last' | undefined;
   /** An abort ends the walk with the signal's reason, and aborts the request in flight. */
   readonly signal?: AbortSignal | undefined;
-  /** The walk's share of the turns when budget is short, a number above 0: a walk with 2 gets twice as many as a walk with 1. Default 1. */
-  readonly share?: number;
 }
 
 /** Options of {@link nextLink}. */

@@ -42,8 +42,6 @@ export interface QueryOptions {
   readonly credits: CreditPool;
   /** An abort ends the query, in the queue or in flight. The query rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** The walk's share of the turns when budget is short, a number above 0: a walk with 2 gets twice as many as a walk with 1. Default 1. */
-  readonly share?: number;
   /** Identifies the walk of the query. All queries of a walk share its turns. Default: each query is a separate walk. */
   readonly walk?: object;
 }

@@ -1,5 +1,4 @@
 import { type Delivery, type Json, PageStream } from '@headgate/throttle';
-import { ABOVE_0 } from '@headgate/throttle/internal';
 import { optionChecks } from './checked-options.ts';
 import type { Checkpoint, NextPage, Paging, WalkedPage, WalkOptions } from './paging.ts';
 import { seenCursors } from './seen-cursors.ts';
@@ -36,16 +35,15 @@ export const MAX_EMPTY_PAGES = 100;
 export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
   options: WalkPagesOptions<Query, Page, Cursor>,
 ): PageStream<WalkedPage<Page, Cursor>> {
-  const { paging, query, from, signal, share = 1, call, service } = options;
+  const { paging, query, from, signal, call, service } = options;
   const { maxEmptyPages = MAX_EMPTY_PAGES, maxPages = Infinity } = paging;
   const check = optionChecks(service);
-  check.number({ share }, ABOVE_0);
   check.whole({ maxEmptyPages, maxPages }, 1, Infinity);
   const { pages: before = 0, empty: emptyBefore = 0 } = Object(from) as Partial<Checkpoint<Cursor>>;
   check.whole({ 'from.pages': before, 'from.empty': emptyBefore }, 0);
   return new PageStream(
     () => {
-      const turns = { walk: {}, share };
+      const walk = {};
       const seen = seenCursors(from === 'last' ? '' : from?.seen);
       const placeOf = (cursor: Cursor): string =>
         JSON.stringify(paging.place === undefined ? cursor : call('place', () => paging.place?.(cursor)));
@@ -62,7 +60,7 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
           assertGoesOn(options, at);
           const { cursor, pages = 0, empty = 0 } = at;
           const one = call('query', () => paging.query(cursor));
-          const { value: page, credit } = await query(one, { ...turns, ...reading });
+          const { value: page, credit } = await query(one, { walk, ...reading });
           try {
             const given = call('next', () => paging.next(page, cursor));
             at = given === 'last' ? given : after(checkedNext(options, given), credit.items === 0 ? empty + 1 : 0, pages + 1);

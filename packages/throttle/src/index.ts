@@ -8,8 +8,8 @@ export { type AcquireOptions, type Admission, type AdmissionOptions, admission, 
 export { agedSnapshots, stampedSnapshots } from './budget/aged-snapshots.ts';
 export { type BootTime, type Clock, systemClock } from './clock.ts';
 export {
-  type Ahead,
   type Among,
+  type Claims,
   type CredentialPool,
   credentialPool,
   type CredentialPoolOptions,

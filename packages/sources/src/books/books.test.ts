@@ -148,21 +148,18 @@ describe("an author's pages", () => {
       .poll(() => [api.gauges().queries, server.requests.length])
       .toMatchObject([[{ subject: 'Ada', state: 'queued', for: 'downstream' }], 2]);
     stalled.unsubscribe();
-    const read = async (name: string, share: number): Promise<void> => {
-      for await (const _ of api.authorPages(name, { pageSize: 2, share })) continue;
+    const read = async (name: string): Promise<void> => {
+      for await (const _ of api.authorPages(name, { pageSize: 2 })) continue;
     };
-    await Promise.all([read('Ada', 3), read('Edith Grey', 1)]);
+    await Promise.all([read('Ada'), read('Edith Grey')]);
     const order = server.requests.slice(2, 14).map(({ author }) => author);
-    expect(order.filter((author) => author === 'Ada')).toHaveLength(9);
+    expect(order.filter((author) => author === 'Ada')).toHaveLength(6);
   });
 
-  test.each([{ page: 0 }, { pageSize: 1_001 }, { maxPages: 0 }, { share: 0 }])(
-    '%j is refused before a request is spent',
-    async (options) => {
-      await using api = books({ baseUrl: 'http://127.0.0.1:1', key: KEY });
-      expect(() => api.authorPages('Ada', options)).toThrow(expect.objectContaining({ code: 'HEADGATE_INVALID_OPTION' }));
-    },
-  );
+  test.each([{ page: 0 }, { pageSize: 1_001 }, { maxPages: 0 }])('%j is refused before a request is spent', async (options) => {
+    await using api = books({ baseUrl: 'http://127.0.0.1:1', key: KEY });
+    expect(() => api.authorPages('Ada', options)).toThrow(expect.objectContaining({ code: 'HEADGATE_INVALID_OPTION' }));
+  });
 });
 
 const faults: readonly Fault['name'][] = ['429', '503', 'html', 'html-503', 'reset', 'cut', 'truncated', 'drip', 'hang', 'oversize'];
@@ -276,7 +273,7 @@ describe('a daily quota', () => {
 describe('turns', () => {
   const slow = { limit: { requests: 1, windowMs: 20 } };
 
-  test('batches of one walk take theirs together, by the share it has', async () => {
+  test('batches of one walk take theirs together', async () => {
     await using server = await startBooks(swift);
     await using api = open(server, slow);
     const credits = creditPool({ max: 1_000 });
@@ -286,11 +283,11 @@ describe('turns', () => {
       ...more.map((one) => api.batch([one], { credits, walk: first })),
       api.batch([a], { credits, walk: second }),
       api.batch([b], { credits, walk: second }),
-      ...[c, d].map((one) => api.batch([one], { credits, walk: credits, share: 0.25 })),
+      ...[c, d].map((one) => api.batch([one], { credits, walk: credits })),
     ];
     for (const { credit } of await Promise.all(batches)) credit.release();
     const [m1, m2, m3, m4] = more;
-    expect(server.requests.flatMap(({ isbns = [] }) => isbns)).toEqual([m1, a, m2, b, m3, m4, c, d]);
+    expect(server.requests.flatMap(({ isbns = [] }) => isbns)).toEqual([m1, a, c, m2, b, d, m3, m4]);
   });
 });
 

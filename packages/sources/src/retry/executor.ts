@@ -1,7 +1,6 @@
 import type { Admission, CredentialPool, Delivery, Permit } from '@headgate/throttle';
-import { ABOVE_0, anySignal, pause } from '@headgate/throttle/internal';
+import { anySignal, pause } from '@headgate/throttle/internal';
 import { inOrder } from '../budgets.ts';
-import { optionChecks } from '../checked-options.ts';
 import type { AllowanceSender, AllowedRequest } from '../request-allowance.ts';
 import type { AttemptEvent } from '../source-options.ts';
 import { atOnce, ofDefinition, SourceError, wholeNumber } from '../source-error.ts';
@@ -79,7 +78,6 @@ class Execution<Query, Value> {
   constructor(source: ExecutionContext<Query, Value>, query: Query, given: QueryOptions & { readonly signal: AbortSignal }) {
     const { definition, options, credentialsOf, breaker } = source;
     const { service } = definition;
-    optionChecks(service).number({ share: given.share ?? 1 }, ABOVE_0);
     const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(query) });
     const costs = () => inOrder(atOnce(definition.weights?.(query)) ?? {}, Object.keys(options.budgets));
     this.#source = source;
@@ -190,18 +188,15 @@ class Execution<Query, Value> {
   }
 
   async #acquire(signal: AbortSignal, rank: number, onGranted?: () => void): Promise<Permit> {
-    const { admission, options, underWay, breaker } = this.#source;
-    const { credits, walk, share = 1 } = this.#given;
+    const { admission, underWay, breaker } = this.#source;
+    const { credits, walk } = this.#given;
     return await admission.acquire({
       weights: this.#weights,
       among: this.#call.among,
-      // Assumed maximum time from the permit until the service has counted the request, even if the request is aborted.
-      countedWithinMs: (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs,
       credits,
       items: this.#items,
       label: this.#running,
       signal,
-      share,
       rank,
       onGranted: (credential) => {
         onGranted?.();

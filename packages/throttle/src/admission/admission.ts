@@ -1,10 +1,9 @@
-import { onAbort } from '../abort.ts';
+import { abortable } from '../abort.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import type { Ahead, Among, CredentialPool, Grant } from './credential-pool.ts';
+import type { Among, Claims, CredentialPool, Grant } from './credential-pool.ts';
 import type { Credit, CreditPool } from './credit-pool.ts';
-import { ABOVE_0, rangeChecks } from '../number-checks.ts';
+import { rangeChecks } from '../number-checks.ts';
 import { FairQueue, type Queued } from './fair-queue.ts';
-import { WaitingLines } from './waiting-lines.ts';
 
 /** Options of {@link admission}. */
 export interface AdmissionOptions {
@@ -24,17 +23,10 @@ export interface AcquireOptions<Label = string> {
   readonly credits: CreditPool;
   /** Maximum items in the response, a whole number from 0. */
   readonly items: number;
-  /**
-   * Maximum time from the permit until the service has counted the request, in ms. With a known maximum, the request can pass earlier ones
-   * in more cases. Default: unknown.
-   */
-  readonly countedWithinMs?: number;
   /** Identifies the request in `waiting`. */
   readonly label?: Label;
   /** Identifies the request's walk. Walks take turns, however many requests of one walk wait. Default: each request is a separate walk. */
   readonly walk?: object | undefined;
-  /** The walk's share of the turns, a number above 0: a walk with 2 gets twice as many as a walk with 1. Default 1. */
-  readonly share?: number;
   /** Requests of a lower rank come first, whatever their turns. Default 0. */
   readonly rank?: number;
   /** An abort cancels the wait for the permit. */
@@ -69,7 +61,7 @@ export interface Admission<Label = string> {
    * be used too late, in the next window. If the credential has a journal, the permit comes when its grant is durable.
    *
    * Rejects with `signal.reason` on abort, with the error that `CredentialPool.retire` got if no credential is left, with the journal's
-   * error if the grant can't be written, and with a `RangeError` for invalid `items` or an invalid `share`, or if no remaining credential
+   * error if the grant can't be written, and with a `RangeError` for invalid `items`, or if no remaining credential
    * may carry the request or has large enough limits.
    */
   acquire(options: AcquireOptions<Label>): Promise<Permit>;
@@ -84,195 +76,186 @@ export interface Admission<Label = string> {
 
 interface Waiter<Label = unknown> extends AcquireOptions<Label>, Queued {
   readonly weights: readonly number[];
-  readonly resolve: (permit: Permit) => void;
-  readonly reject: (reason: unknown) => void;
+  /** Text that is the same for requests of the same weights and credentials: if one of them can't start, no later one can. */
+  readonly kind: string;
+  isWaiting: boolean;
+  readonly grant: (permit: Permit) => void;
+  readonly refuse: (reason: unknown) => void;
 }
 
 /**
  * Creates an admission. Walks take turns; among equals, the first to come is served first. A full downstream holds up only its own
- * requests. A request can overtake an earlier one that it doesn't delay, such as one that other credentials carry.
+ * requests. A request can overtake an earlier one, but doesn't use a budget that the earlier one waits for.
  */
 export function admission<Label = string>({ pool, clock = systemClock() }: AdmissionOptions): Admission<Label> {
-  const queue = new FairQueue<Waiter<Label>>();
-  const lines = new WaitingLines<Waiter<Label>>({ onRoom: () => grantReady() });
-  let cancelTimer: (() => void) | undefined;
+  return new PlainAdmission(pool, clock);
+}
 
-  const add = (waiter: Waiter<Label>): void => {
-    queue.add(waiter);
-    lines.add(waiter);
-  };
-  const remove = (waiter: Waiter<Label>): void => {
-    queue.delete(waiter);
-    lines.delete(waiter);
-  };
+/** One list of waiting requests. Looks through it, in the order of their turns, whenever one of them may be able to start. */
+class PlainAdmission<Label> implements Admission<Label> {
+  readonly #pool: CredentialPool;
+  readonly #clock: Clock;
+  readonly #queue = new FairQueue<Waiter<Label>>();
+  /** The downstreams that requests wait for. */
+  readonly #downstreams = new Map<CreditPool, { waiting: number; readonly unwatch: () => void }>();
+  /** Number of waiting requests of each kind. */
+  readonly #kinds = new Map<string, number>();
+  /** Monotonic ms at which the timer fires; `Infinity` without a timer. */
+  #wakeAt = Infinity;
+  #cancelTimer: (() => void) | undefined;
 
-  const grantReady = (): void => {
-    cancelTimer?.();
-    cancelTimer = undefined;
-    const wakeAt = queue.isEmpty ? Infinity : serve();
-    if (wakeAt < Infinity) cancelTimer = clock.schedule(Math.max(0, wakeAt - clock.monotonicMs()), grantReady);
-  };
+  constructor(pool: CredentialPool, clock: Clock) {
+    this.#pool = pool;
+    this.#clock = clock;
+  }
 
-  const refuse = (): void => {
-    for (const waiter of lines.unservable(({ weights, among }) => pool.bears(weights, among))) {
-      remove(waiter);
-      waiter.reject(unservable(waiter));
-    }
-  };
-
-  const unservable = ({ weights, among }: Ahead): Error => pool.exhausted ?? noneFor(weights, among, pool);
-
-  /** Grants the requests that may start. Returns the monotonic ms at which to try again, or `Infinity`. */
-  const serve = (): number => {
-    if (pool.exhausted !== undefined) refuse();
-    /** Waiting requests that later ones must not delay. */
-    const ahead: Ahead[] = [];
-    let wakeAt = Infinity;
-    const scan = lines.scan();
-    try {
-      for (let waiter = scan.first(); waiter !== undefined; waiter = scan.first()) {
-        const { weights, among, credits, items, countedWithinMs } = waiter;
-        if (!pool.bears(weights, among)) {
-          queue.delete(waiter);
-          scan.refused(waiter);
-          waiter.reject(unservable(waiter));
-          continue;
-        }
-        if (scan.isFull(waiter)) continue;
-        if (ahead.some((one) => waitsBehind(waiter, one))) {
-          scan.pass(waiter);
-          continue;
-        }
-        // `freeAt` and `tryTake` get the same time, because a free slot may be gone a moment later.
-        const now = clock.monotonicMs();
-        const at = pool.freeAt(weights, now, among);
-        const grant = at <= now ? pool.tryTake(weights, { nowMs: now, among, ahead, countedWithinMs }) : undefined;
-        if (grant === undefined) {
-          if (at > now) wakeAt = Math.min(wakeAt, at);
-          ahead.push(waiter);
-          // This request costs at most 1 in each budget, so only a later request that costs 0 somewhere could start before it. `close`
-          // skips the others.
-          if (among === undefined && costsAsMuch([], weights)) scan.close(waiter);
-          continue;
-        }
-        queue.delete(waiter);
-        scan.granted(waiter);
-        // This turn isn't over while an earlier request that shares a credential with this one waits.
-        if (!ahead.some((one) => isRival(waiter, one))) queue.served(waiter);
-        deliver(waiter, grant, credits.reserve(items));
+  acquire(options: AcquireOptions<Label>): Promise<Permit> {
+    const { signal, weights = [], among } = options;
+    return abortable(signal, (grant, refuse) => {
+      checkRequest(options);
+      const kind = `${weights.join(' ')}${among === undefined ? '' : JSON.stringify(among)}`;
+      const waiter: Waiter<Label> = { ...options, weights, kind, turn: 0, isWaiting: false, grant, refuse };
+      if (!this.#pool.bears(weights, among)) {
+        refuse(this.#unservable(waiter));
+        return;
       }
-    } finally {
-      scan.end();
-    }
-    return wakeAt;
-  };
+      this.#add(waiter);
+      // A new request can't let others start. So unless it can start, nothing can.
+      if (this.#freeAt(waiter) < this.#wakeAt) this.#serve();
+      return () => {
+        if (!waiter.isWaiting) return;
+        // An aborted request. Others may start now.
+        this.#remove(waiter);
+        this.#serve();
+      };
+    });
+  }
 
-  const mayGoAtOnce = ({ weights, among, credits, items }: Waiter, now: number): boolean =>
-    queue.isEmpty && credits.hasRoom(items) && pool.freeAt(weights, now, among) <= now;
-
-  const deliver = (waiter: Waiter, grant: Grant, credit: Credit): void => {
-    waiter.onGranted?.(grant.credential);
-    const permit = permitOf(grant, credit, grantReady);
-    if (grant.durable === undefined) {
-      waiter.resolve(permit);
-      return;
-    }
-    const giveBack = (reason: unknown): void => {
-      permit.aborted();
-      credit.release();
-      waiter.reject(reason);
-    };
-    grant.durable.then(() => {
-      if (waiter.signal?.aborted === true) giveBack(waiter.signal.reason);
-      else waiter.resolve(permit);
-    }, giveBack);
-  };
-
-  const waiting = (): readonly Waiting<Label>[] => {
-    const offset = clock.epochMs() - clock.monotonicMs();
+  waiting(): readonly Waiting<Label>[] {
+    const offset = this.#clock.epochMs() - this.#clock.monotonicMs();
     let first: number | undefined;
-    const waits = new Map<object | undefined, { readonly hasRoom: boolean; readonly own: number }>();
-    const waitOf = ({ weights, among, credits, items }: Waiter) => {
-      const hasRoom = credits.hasRoom(items);
-      return { hasRoom, own: hasRoom && pool.bears(weights, among) ? pool.freeAt(weights, undefined, among) : Infinity };
-    };
-    return Array.from(queue, (waiter) => {
-      const { label } = waiter;
-      const line = lines.lineOf(waiter);
-      const { hasRoom, own } = waits.get(line) ?? waitOf(waiter);
-      waits.set(line, { hasRoom, own });
+    const freeAt = new Map<string, number>();
+    return this.#queue.entries.map((waiter) => {
+      const { label, kind, credits, items } = waiter;
       const said = label === undefined ? {} : { label };
-      if (!hasRoom) return { ...said, for: 'downstream' as const };
+      if (!credits.hasRoom(items)) return { ...said, for: 'downstream' as const };
+      const own = freeAt.get(kind) ?? this.#freeAt(waiter);
+      freeAt.set(kind, own);
       // A request whose budgets are free waits for an earlier request.
       const at = own === -Infinity ? (first ?? own) : own;
       first = Math.min(first ?? Infinity, at);
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };
     });
+  }
+
+  wake(): void {
+    const gone = this.#queue.entries.filter(({ weights, among }) => !this.#pool.bears(weights, among));
+    for (const waiter of gone) this.#refuse(waiter);
+    this.#serve();
+  }
+
+  /** Returns the monotonic ms at which the request could start if no other one waited; `Infinity` if that is unknown. */
+  #freeAt({ weights, among, credits, items }: Waiter<Label>): number {
+    return credits.hasRoom(items) && this.#pool.bears(weights, among) ? this.#pool.freeAt(weights, { among }) : Infinity;
+  }
+
+  /** Grants the requests that may start, and sets a timer for the time at which the next may. */
+  readonly #serve = (): void => {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#wakeAt = this.#look();
+    if (this.#wakeAt === Infinity) return;
+    this.#cancelTimer = this.#clock.schedule(Math.max(0, this.#wakeAt - this.#clock.monotonicMs()), this.#serve);
   };
 
-  return {
-    acquire(options) {
-      const { signal, weights = [], among } = options;
-      return new Promise<Permit>((resolve, reject) => {
-        checkRequest(options);
-        if (signal?.aborted) {
-          reject(signal.reason);
-          return;
-        }
-        if (pool.exhausted === undefined && !pool.bears(weights, among)) {
-          reject(unservable({ weights, among }));
-          return;
-        }
-        const abort = (reason: unknown): void => {
-          remove(waiter);
-          waiter.reject(reason);
-          grantReady();
-        };
-        let forget: (() => void) | undefined;
-        const watch = (): void => {
-          forget = onAbort(signal, abort);
-        };
-        const waiter: Waiter<Label> = {
-          ...options,
-          weights,
-          turn: 0,
-          arrival: 0,
-          resolve: (granted) => {
-            forget?.();
-            resolve(granted);
-          },
-          reject: (reason) => {
-            forget?.();
-            reject(reason);
-          },
-        };
-        const now = clock.monotonicMs();
-        if (pool.exhausted === undefined && mayGoAtOnce(waiter, now)) {
-          const grant = pool.take(weights, { nowMs: now, among });
-          if (grant.durable !== undefined) watch();
-          queue.pass(waiter);
-          deliver(waiter, grant, options.credits.reserve(options.items));
-          return;
-        }
-        watch();
-        add(waiter);
-        grantReady();
-      });
-    },
-    waiting,
-    wake() {
-      refuse();
-      grantReady();
-    },
-  };
+  /** Returns the monotonic ms at which to look again; `Infinity` if that depends on requests in flight, or on the downstream. */
+  #look(): number {
+    const now = this.#clock.monotonicMs();
+    const full = new Set<CreditPool>();
+    const blocked = new Map<string, Among>();
+    const claims: Claims = new Map();
+    let wakeAt = Infinity;
+    for (let i = 0, waiter = this.#queue.entries[i]; waiter !== undefined; waiter = this.#queue.entries[i]) {
+      const { weights, among, kind, credits, items } = waiter;
+      // After a request that doesn't fit, all of the same downstream wait. Otherwise small pages would starve a large one.
+      if (!credits.hasRoom(items)) full.add(credits);
+      if (full.size === this.#downstreams.size || blocked.size === this.#kinds.size) break;
+      if (full.has(credits) || blocked.has(kind)) {
+        i += 1;
+        continue;
+      }
+      if (!this.#pool.bears(weights, among)) {
+        this.#refuse(waiter);
+        continue;
+      }
+      const asked = { nowMs: now, among, claims };
+      const at = this.#pool.freeAt(weights, asked);
+      if (at > now) {
+        wakeAt = Math.min(wakeAt, at, this.#pool.claim(weights, asked));
+        blocked.set(kind, among);
+        continue;
+      }
+      this.#remove(waiter);
+      // This turn isn't over while an earlier request that shares a credential with this one waits.
+      if (!blocked.values().some((earlier) => overlap(among, earlier))) this.#queue.served(waiter);
+      this.#deliver(waiter, this.#pool.take(weights, { ...asked, onSettled: this.#serve }));
+    }
+    return wakeAt;
+  }
+
+  #deliver({ credits, items, signal, onGranted, grant, refuse }: Waiter<Label>, taken: Grant): void {
+    onGranted?.(taken.credential);
+    const credit = credits.reserve(items);
+    const dispose = (): void => {
+      taken.aborted();
+      credit.release();
+    };
+    const permit = Object.assign(taken, { credit, [Symbol.dispose]: dispose });
+    const giveBack = (reason: unknown): void => {
+      dispose();
+      refuse(reason);
+    };
+    if (taken.durable === undefined) grant(permit);
+    else taken.durable.then(() => (signal?.aborted === true ? giveBack(signal.reason) : grant(permit)), giveBack);
+  }
+
+  #unservable({ weights, among }: Waiter<Label>): Error {
+    return this.#pool.exhausted ?? noneFor(weights, among, this.#pool);
+  }
+
+  #refuse(waiter: Waiter<Label>): void {
+    this.#remove(waiter);
+    waiter.refuse(this.#unservable(waiter));
+  }
+
+  #add(waiter: Waiter<Label>): void {
+    this.#queue.add(waiter);
+    waiter.isWaiting = true;
+    this.#kinds.set(waiter.kind, (this.#kinds.get(waiter.kind) ?? 0) + 1);
+    const downstream = this.#downstreams.get(waiter.credits);
+    if (downstream === undefined) this.#downstreams.set(waiter.credits, { waiting: 1, unwatch: waiter.credits.onRelease(this.#serve) });
+    else downstream.waiting += 1;
+  }
+
+  #remove(waiter: Waiter<Label>): void {
+    this.#queue.delete(waiter);
+    waiter.isWaiting = false;
+    const left = (this.#kinds.get(waiter.kind) ?? 1) - 1;
+    if (left > 0) this.#kinds.set(waiter.kind, left);
+    else this.#kinds.delete(waiter.kind);
+    const downstream = this.#downstreams.get(waiter.credits);
+    if (downstream === undefined) return;
+    downstream.waiting -= 1;
+    if (downstream.waiting > 0) return;
+    downstream.unwatch();
+    this.#downstreams.delete(waiter.credits);
+  }
 }
 
-/** Throws a `RangeError` for a number that would fail only after the slots are taken, or would end the turns of all walks. */
-function checkRequest({ items, weights = [], countedWithinMs = 0, rank = 0, share = 1 }: AcquireOptions<unknown>): void {
+/** Throws a `RangeError` for a number that would fail only after the slots are taken. */
+function checkRequest({ items, weights = [], rank = 0 }: AcquireOptions<unknown>): void {
   CHECK.whole({ items }, 0);
-  CHECK.number({ share }, ABOVE_0);
   CHECK.number({ rank });
-  CHECK.number({ countedWithinMs }, 0, Infinity);
   for (const weight of weights) CHECK.number({ 'each of the weights': weight }, 0);
 }
 
@@ -289,46 +272,7 @@ function listed(names: readonly string[]): string {
   return names.length === 0 ? 'no credential' : names.join(', ');
 }
 
-/** True if a request can't start before an earlier one: it costs at least as much, and only credentials of the earlier one may carry it. */
-function waitsBehind({ weights, among }: Ahead, earlier: Ahead): boolean {
-  const isWithin = earlier.among === undefined || (among !== undefined && among.every((name) => earlier.among?.includes(name)));
-  return isWithin && costsAsMuch(weights, earlier.weights);
-}
-
-/** True if the two requests have a credential in common. */
-function isRival({ among }: Ahead, other: Ahead): boolean {
-  return among === undefined || other.among === undefined || among.some((name) => other.among?.includes(name));
-}
-
-function costsAsMuch(one: readonly number[], other: readonly number[]): boolean {
-  return Array.from({ length: Math.max(one.length, other.length) }, (_, i) => (one[i] ?? 1) >= (other[i] ?? 1)).every(Boolean);
-}
-
-function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
-  const aborted = (): void => {
-    grant.aborted();
-    wake();
-  };
-  return {
-    credential: grant.credential,
-    credit,
-    sent: () => grant.sent(),
-    answered: (evidence) => {
-      grant.answered(evidence);
-      wake();
-    },
-    corrected: (costs) => {
-      grant.corrected(costs);
-      wake();
-    },
-    unsent: () => {
-      grant.unsent();
-      wake();
-    },
-    aborted,
-    [Symbol.dispose]: () => {
-      aborted();
-      credit.release();
-    },
-  };
+/** True if a credential may carry both requests. */
+function overlap(among: Among, other: Among): boolean {
+  return among === undefined || other === undefined || among.some((name) => other.includes(name));
 }

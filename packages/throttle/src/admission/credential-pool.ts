@@ -1,6 +1,5 @@
 import { rangeChecks } from '../number-checks.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { IndexedHeap } from './indexed-heap.ts';
 import type { JournalEntry } from '../budget/journal.ts';
 import type { BudgetEvidence, RateBudget, Slot } from '../budget/rate-budget.ts';
 
@@ -30,27 +29,22 @@ export interface CredentialPoolOptions {
 /** Names of the members that may carry a request. Names that the pool doesn't have are ignored. Undefined: any member. */
 export type Among = readonly string[] | undefined;
 
-/** Options of `CredentialPool.take`. */
+/**
+ * The capacity of each budget that earlier requests wait for, and later ones must leave, in units of weight. `Infinity`: all that becomes
+ * free.
+ */
+export type Claims = Map<RateBudget, number>;
+
+/** Options of `CredentialPool.freeAt`, `take` and `claim`. */
 export interface TakeOptions {
-  /** Monotonic ms at which the slot is taken. Default: the clock's time. */
+  /** Monotonic ms at which the request would start. Default: the clock's time. Pass the same instant to `freeAt` and `take`. */
   readonly nowMs?: number;
   /** Names of the members that may carry the request. Default: any member. */
   readonly among?: Among;
-  /** Earlier requests that wait for a budget. Default: none. */
-  readonly ahead?: readonly Ahead[];
-  /**
-   * Maximum time until the service has counted the request, in ms. If it is known, a slot that is free again before an earlier request can
-   * start doesn't count as delaying that request. Default: unknown.
-   */
-  readonly countedWithinMs?: number | undefined;
-}
-
-/** An earlier request that waits for a budget. */
-export interface Ahead {
-  /** The earlier request's cost in each budget of a member, in their order. */
-  readonly weights: readonly number[];
-  /** Names of the members that may carry the request. Default: any member. */
-  readonly among?: Among;
+  /** The claims of earlier requests. Default: none. */
+  readonly claims?: Claims;
+  /** Called when the grant has changed its budgets: something may start earlier than before. */
+  readonly onSettled?: () => void;
 }
 
 /** Credentials, any of which may carry the next request. */
@@ -61,14 +55,17 @@ export interface CredentialPool {
   bears(weights: readonly number[], among?: Among): boolean;
   /**
    * Returns the monotonic ms at which the first member may start a request: `-Infinity` if one may now, `Infinity` if that is unknown or
-   * the pool is empty. Skips members whose limits are too small for the weights; throws a `RangeError` if no other is left. `nowMs`
-   * defaults to the clock's time. To take what is free at once, pass the same instant to `freeAt` and `take`.
+   * the pool is empty. Skips members whose limits are too small for the weights; throws a `RangeError` if no other is left.
    */
-  freeAt(weights: readonly number[], nowMs?: number, among?: Among): number;
-  /** Like `tryTake`, but throws a `RangeError` instead of returning undefined. */
+  freeAt(weights: readonly number[], options?: TakeOptions): number;
+  /** Takes slots of the member that may start now, the least recently used one first. Throws a `RangeError` if there is none. */
   take(weights: readonly number[], options?: TakeOptions): Grant;
-  /** Takes slots of a member that may start now and delays none of `ahead`. Returns undefined if there is none. */
-  tryTake(weights: readonly number[], options?: TakeOptions): Grant | undefined;
+  /**
+   * Adds to `claims` what a waiting request needs of each member that may carry it: all of a budget that it waits for, and its weight, if it
+   * is above 1, of a budget that has capacity for it. A weight of 1 isn't claimed there: the next slot that becomes free is enough. Returns
+   * the monotonic ms at which a budget that it waits for becomes free; `Infinity` if that is unknown.
+   */
+  claim(weights: readonly number[], options: TakeOptions & { readonly claims: Claims }): number;
   /** Adds a credential. Throws a `RangeError` if a member has its name. Call `Admission.wake` after it. */
   add(member: PoolMember): void;
   /** Removes a credential. `error`: the reason. Call `Admission.wake` after it. */
@@ -92,254 +89,114 @@ export interface Grant extends Omit<Slot, 'answered' | 'corrected'> {
   readonly durable?: Promise<void>;
 }
 
-interface Node {
-  readonly member: PoolMember;
-  /** Monotonic ms before which the member's unshared budgets permit no request that costs at least 1 in each. */
-  notBefore: number;
-  /** Number of the pool's grant that last used this member. Before the first use, a number that keeps the members' order. */
-  lastTaken: number;
-  place: number;
-}
-
 /**
  * Creates a pool. Throws a `RangeError` if there are no credentials, or if two have the same name. `weights` of its methods correspond to
  * the members' budgets in their order; a missing one is 1, and 0 doesn't use the budget. Requests are spread over the members that may
- * start. A grant usually takes O(log n) time for n members.
+ * start. A grant looks at each member.
  */
 export function credentialPool({ members, clock = systemClock() }: CredentialPoolOptions): CredentialPool {
   if (members.length === 0) throw new RangeError('credentialPool: at least one credential is needed');
-  const heap = new IndexedHeap<Node>((a, b) => a.notBefore - b.notBefore || a.lastTaken - b.lastTaken);
-  const nodes = new Map<string, Node>();
-  /** The number of members that use each budget, including retired ones. */
-  const holders = new WeakMap<RateBudget, number>();
-  const isShared = (budget: RateBudget): boolean => (holders.get(budget) ?? 0) > 1;
-  let hasShared = false;
-  /** Budgets of the first member, as of the last `add`. */
-  let first: readonly RateBudget[] = [];
-  /** For each budget of `first`: whether all members share it. */
-  let ofAll: readonly boolean[] = [];
-  let grants = 0;
-  let exhausted: Error | undefined;
-
-  const insert = (member: PoolMember, lastTaken: number): void => {
-    if (nodes.has(member.name)) throw new RangeError(`credentialPool: two credentials are named ${member.name}`);
-    const node: Node = { member, notBefore: -Infinity, lastTaken, place: -1 };
-    nodes.set(member.name, node);
-    heap.push(node);
-    for (const budget of new Set(member.budgets)) holders.set(budget, (holders.get(budget) ?? 0) + 1);
-  };
-  const compareBudgets = (): void => {
-    const all = Array.from(nodes.values(), (node) => node.member.budgets);
-    [first = []] = all;
-    hasShared = all.some((budgets) => budgets.some(isShared));
-    ofAll = first.map((budget, i) => isShared(budget) && all.every((budgets) => budgets[i] === budget));
-  };
-  for (const [i, member] of members.entries()) insert(member, i - members.length);
-  compareBudgets();
-
-  const budgetsFreeAt = ({ member }: Node, weights: readonly number[], now: number): number => {
-    if (!bears(member, weights)) return Infinity;
-    let latest = -Infinity;
-    for (const [i, budget] of member.budgets.entries()) {
-      if (weights[i] !== 0) latest = Math.max(latest, budget.freeAt(weights[i], now));
-    }
-    return latest <= now ? -Infinity : latest;
-  };
-  /** Leaves out shared budgets, because the requests of another member can free a slot of them at any time. */
-  const ownFreeAt = ({ member: { budgets } }: Node, now: number): number =>
-    budgets.reduce((latest, budget) => (isShared(budget) ? latest : Math.max(latest, budget.freeAt(1, now))), -Infinity);
-  /** Returns the monotonic ms at which the budgets that all members share permit the weights; `-Infinity` if they do now. */
-  const allFreeAt = (weights: readonly number[], now: number): number => {
-    let latest = -Infinity;
-    for (const [i, budget] of first.entries()) {
-      const weight = weights[i] ?? 1;
-      if (ofAll[i] === true && weight !== 0) latest = Math.max(latest, weight <= budget.limit ? budget.freeAt(weight, now) : Infinity);
-    }
-    return latest <= now ? -Infinity : latest;
-  };
-  const notHeld = ({ member }: Node, at: number, now: number): number => {
-    const heldUntil = member.heldUntilMs?.() ?? -Infinity;
-    return heldUntil <= now ? at : Math.max(at, heldUntil);
-  };
-  const freeFrom = (node: Node, weights: readonly number[], now: number): number => notHeld(node, budgetsFreeAt(node, weights, now), now);
-  const nodesOf = (among: Among): Iterable<Node> =>
-    among === undefined ? nodes.values() : new Set(among.flatMap((name) => nodes.get(name) ?? []));
-  const bestOf = (some: Iterable<Node>, weights: readonly number[], now: number): { node: Node | undefined; at: number } => {
-    let found: { node: Node | undefined; at: number } = { node: undefined, at: Infinity };
-    for (const node of some) {
-      const at = freeFrom(node, weights, now);
-      const isSooner = at < found.at || (at === found.at && found.node !== undefined && node.lastTaken < found.node.lastTaken);
-      if (isSooner) found = { node, at };
-    }
-    return found;
-  };
-  /** Finds the member that is free first. The search ends when no remaining member can be free earlier. */
-  const best = (weights: readonly number[], now: number, among: Among): { node: Node | undefined; at: number } => {
-    if (among !== undefined) return bestOf(nodesOf(among), weights, now);
-    const head = heap.peek();
-    if (head !== undefined && notHeld(head, budgetsFreeAt(head, weights, now), now) === -Infinity) {
-      if (weights.length === 0) head.notBefore = -Infinity;
-      return { node: head, at: -Infinity };
-    }
-    const seen: Node[] = [];
-    let found: { node: Node | undefined; at: number } = { node: undefined, at: Infinity };
-    // With a weight of 0 for some budget, a request may start before `notBefore`.
-    const isBound = !weights.includes(0);
-    const floor = allFreeAt(weights, now);
-    try {
-      for (let node = heap.peek(); node !== undefined; node = heap.peek()) {
-        if (Math.max(isBound ? node.notBefore : floor, floor) >= found.at) break;
-        heap.remove(node);
-        seen.push(node);
-        const own = budgetsFreeAt(node, weights, now);
-        // `notBefore` leaves out `heldUntilMs`, because that time may become earlier.
-        if (weights.length === 0) node.notBefore = hasShared ? ownFreeAt(node, now) : own;
-        const at = notHeld(node, own, now);
-        if (at < found.at) found = { node, at };
-      }
-    } finally {
-      for (const node of seen) heap.push(node);
-    }
-    return found;
-  };
-  const isBorne = (weights: readonly number[], among: Among): boolean => {
-    for (const { member } of nodesOf(among)) if (bears(member, weights)) return true;
-    return false;
-  };
-  /** Returns the members of `among` that a grant to `member` can affect: at most `member` itself, unless members share budgets. */
-  const concernedBy = (member: PoolMember, among: Among): Iterable<Node> => {
-    if (hasShared) return nodesOf(among);
-    return isAmong(member.name, among) ? nodesOf([member.name]) : [];
-  };
-  const delaysNone = ({ member }: Node, weights: readonly number[], { ahead = [], countedWithinMs }: TakeOptions, now: number): boolean => {
-    const costs = new Map(member.budgets.flatMap((budget, i) => (weights[i] === 0 ? [] : [[budget, weights[i] ?? 1] as const])));
-    return ahead.every((earlier) => {
-      const isRival = isAmong(member.name, earlier.among);
-      /** True if the earlier request may need a slot of this budget that the grant would take. */
-      const mayMiss = (budget: RateBudget, weight = 1): boolean => {
-        const cost = costs.get(budget);
-        if (cost === undefined || weight === 0) return false;
-        if (isRival) return true;
-        // Other credentials carry the earlier request, so it competes only for shared budgets. If it needs just one slot of this budget,
-        // the next slot that becomes free is enough.
-        return weight > 1 && (cost + weight > budget.limit || budget.freeAt(cost + weight, now) > now);
-      };
-      for (const { member: carrier } of concernedBy(member, earlier.among)) {
-        // Skips a member whose limits are too small for the earlier request: another member carries that request.
-        if (!bears(carrier, earlier.weights)) continue;
-        const both = carrier.budgets.filter((budget, i) => mayMiss(budget, earlier.weights[i]));
-        if (both.length === 0) continue;
-        if (countedWithinMs === undefined) return false;
-        const soonestAt = Math.max(
-          ...carrier.budgets.map((budget, i) => (earlier.weights[i] === 0 ? -Infinity : budget.soonestAt(earlier.weights[i]))),
-        );
-        if (both.some((budget) => budget.freeAgainAt(countedWithinMs) > soonestAt)) return false;
-      }
-      return true;
-    });
-  };
-  /** Returns the member that carries the request now; undefined if none is free, or each would delay one of `ahead`. */
-  const choose = (weights: readonly number[], options: TakeOptions, now: number): Node | undefined => {
-    const { among, ahead = [] } = options;
-    const { node, at } = best(weights, now, among);
-    if (node === undefined || at > now) return undefined;
-    if (ahead.length === 0 || delaysNone(node, weights, options, now)) return node;
-    const others = [...nodesOf(among)].filter((one) => freeFrom(one, weights, now) <= now && delaysNone(one, weights, options, now));
-    return bestOf(others, weights, now).node;
-  };
-  const changed = (node: Node): void => {
-    if (node.place === -1) return;
-    node.notBefore = ownFreeAt(node, clock.monotonicMs());
-    heap.moved(node);
-  };
-
-  const tryTake = (weights: readonly number[], options: TakeOptions = {}): Grant | undefined => {
-    const { nowMs: now = clock.monotonicMs(), countedWithinMs = 0 } = options;
-    const check = rangeChecks('credentialPool');
-    check.number({ nowMs: now });
-    check.number({ countedWithinMs }, 0, Infinity);
-    const node = choose(weights, options, now);
-    if (node === undefined) return undefined;
-    const { name, budgets, journal } = node.member;
-    const slots = budgets.map((budget, i) => (weights[i] === 0 ? undefined : budget.take(weights[i], now)));
-    grants += 1;
-    node.lastTaken = grants;
-    changed(node);
-    const settled = (): void => {
-      journal?.settled();
-      changed(node);
-    };
-    let isSent = false;
-    return {
-      credential: name,
-      ...(journal !== undefined && { durable: journal.granted() }),
-      sent() {
-        const maySend = nodes.get(name) === node && slots.every((slot) => slot?.sent() !== false);
-        isSent ||= maySend;
-        return maySend;
-      },
-      answered(evidence) {
-        for (const [i, slot] of slots.entries()) slot?.answered(evidence?.[i]);
-        settled();
-      },
-      corrected(costs) {
-        for (const [i, slot] of slots.entries()) {
-          const cost = costs[i];
-          if (cost !== undefined) slot?.corrected(cost);
-        }
-        settled();
-      },
-      unsent() {
-        for (const slot of slots) slot?.unsent();
-        settled();
-      },
-      aborted() {
-        for (const slot of slots) {
-          // The request was sent only if `sent` returned true. Otherwise each slot is free at once.
-          if (isSent) slot?.aborted();
-          else slot?.unsent();
-        }
-        settled();
-      },
-    };
-  };
-
-  return {
-    get members() {
-      return [...nodes.values()].map(({ member }) => member);
-    },
-    get exhausted() {
-      return exhausted;
-    },
-    bears: isBorne,
-    freeAt(weights, now = clock.monotonicMs(), among) {
-      if (nodes.size > 0 && !isBorne(weights, among))
-        throw new RangeError(`credentialPool: no credential's limits are large enough for weights of ${weights.join(', ')}`);
-      return best(weights, now, among).at;
-    },
-    take(weights, options) {
-      const grant = tryTake(weights, options);
-      if (grant === undefined) throw new RangeError('credentialPool: no credential is free now; check freeAt first');
-      return grant;
-    },
-    tryTake,
-    add(member) {
-      insert(member, grants);
-      compareBudgets();
-      exhausted = undefined;
-    },
-    retire(name, error) {
-      const node = nodes.get(name);
-      if (node === undefined) return;
-      heap.remove(node);
-      nodes.delete(name);
-      if (nodes.size === 0) exhausted = error;
-    },
-  };
+  const pool = new PlainPool(clock);
+  for (const member of members) pool.add(member);
+  return pool;
 }
 
-function isAmong(name: string, among: Among): boolean {
-  return among === undefined || among.includes(name);
+interface Node {
+  readonly member: PoolMember;
+  /** Orders the members by their last grant, and those without one by their arrival. */
+  lastTaken: number;
+}
+
+class PlainPool implements CredentialPool {
+  readonly #clock: Clock;
+  readonly #nodes = new Map<string, Node>();
+  #turns = 0;
+  #exhausted: Error | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get members(): readonly PoolMember[] {
+    return Array.from(this.#nodes.values(), ({ member }) => member);
+  }
+
+  get exhausted(): Error | undefined {
+    return this.#exhausted;
+  }
+
+  bears(weights: readonly number[], among?: Among): boolean {
+    return this.#nodesOf(among).some(({ member }) => bears(member, weights));
+  }
+
+  freeAt(weights: readonly number[], options: TakeOptions = {}): number {
+    const { among } = options;
+    if (this.#nodes.size > 0 && !this.bears(weights, among))
+      throw new RangeError(`credentialPool: no credential's limits are large enough for weights of ${weights.join(', ')}`);
+    return this.#first(weights, options)?.at ?? Infinity;
+  }
+
+  take(weights: readonly number[], options: TakeOptions = {}): Grant {
+    const { nowMs: now = this.#clock.monotonicMs(), onSettled } = options;
+    rangeChecks('credentialPool').number({ nowMs: now });
+    const first = this.#first(weights, { ...options, nowMs: now });
+    if (first === undefined || first.at > now) throw new RangeError('credentialPool: no credential is free now; check freeAt first');
+    const { node } = first;
+    const { member } = node;
+    const slots = member.budgets.map((budget, i) => (weights[i] === 0 ? undefined : budget.take(weights[i], now)));
+    node.lastTaken = this.#nextTurn();
+    return new MemberGrant(member, slots, () => this.#nodes.get(member.name) === node, onSettled);
+  }
+
+  claim(
+    weights: readonly number[],
+    { nowMs: now = this.#clock.monotonicMs(), among, claims }: Parameters<CredentialPool['claim']>[1],
+  ): number {
+    let nextAt = Infinity;
+    for (const { member } of this.#nodesOf(among)) {
+      if (!bears(member, weights)) continue;
+      for (const [i, budget] of member.budgets.entries()) {
+        const weight = weights[i] ?? 1;
+        if (weight === 0) continue;
+        const at = budget.freeAt(weight, now);
+        if (at > now) nextAt = Math.min(nextAt, at);
+        const claim = at > now ? Infinity : weight > 1 ? weight : 0;
+        claims.set(budget, Math.max(claim, claims.get(budget) ?? 0));
+      }
+    }
+    return nextAt;
+  }
+
+  add(member: PoolMember): void {
+    if (this.#nodes.has(member.name)) throw new RangeError(`credentialPool: two credentials are named ${member.name}`);
+    this.#nodes.set(member.name, { member, lastTaken: this.#nextTurn() });
+    this.#exhausted = undefined;
+  }
+
+  retire(name: string, error: Error): void {
+    if (this.#nodes.delete(name) && this.#nodes.size === 0) this.#exhausted = error;
+  }
+
+  /** Returns the member that may start a request first, the least recently used one among equals. */
+  #first(weights: readonly number[], { nowMs: now = this.#clock.monotonicMs(), among, claims }: TakeOptions) {
+    let first: { readonly node: Node; readonly at: number } | undefined;
+    for (const node of this.#nodesOf(among)) {
+      if (!bears(node.member, weights)) continue;
+      const at = freeAt(node.member, weights, now, claims);
+      const isSooner = first === undefined || at < first.at || (at === first.at && node.lastTaken < first.node.lastTaken);
+      if (isSooner) first = { node, at };
+    }
+    return first;
+  }
+
+  #nextTurn(): number {
+    this.#turns += 1;
+    return this.#turns;
+  }
+
+  #nodesOf(among: Among): readonly Node[] {
+    return among === undefined ? [...this.#nodes.values()] : [...new Set(among)].flatMap((name) => this.#nodes.get(name) ?? []);
+  }
 }
 
 function bears({ budgets }: PoolMember, weights: readonly number[]): boolean {
@@ -347,4 +204,73 @@ function bears({ budgets }: PoolMember, weights: readonly number[]): boolean {
     const weight = weights[i] ?? 1;
     return weight === 0 || (weight >= 1 && weight <= limit);
   });
+}
+
+/** Returns the monotonic ms at which a member may start a request and leave all that is claimed; `-Infinity` if it may now. */
+function freeAt({ budgets, heldUntilMs }: PoolMember, weights: readonly number[], now: number, claims: Claims | undefined): number {
+  let latest = heldUntilMs?.() ?? -Infinity;
+  for (const [i, budget] of budgets.entries()) {
+    const weight = weights[i] ?? 1;
+    if (weight === 0) continue;
+    const withClaims = weight + (claims?.get(budget) ?? 0);
+    latest = Math.max(latest, withClaims <= budget.limit ? budget.freeAt(withClaims, now) : Infinity);
+  }
+  return latest <= now ? -Infinity : latest;
+}
+
+class MemberGrant implements Grant {
+  readonly credential: string;
+  readonly durable?: Promise<void>;
+  readonly #journal: JournalEntry | undefined;
+  /** Undefined for a budget that the request doesn't use. */
+  readonly #slots: readonly (Slot | undefined)[];
+  readonly #isMember: () => boolean;
+  readonly #onSettled: (() => void) | undefined;
+  #isSent = false;
+
+  constructor(
+    { name, journal }: PoolMember,
+    slots: readonly (Slot | undefined)[],
+    isMember: () => boolean,
+    onSettled: (() => void) | undefined,
+  ) {
+    this.credential = name;
+    this.#journal = journal;
+    if (journal !== undefined) this.durable = journal.granted();
+    this.#slots = slots;
+    this.#isMember = isMember;
+    this.#onSettled = onSettled;
+  }
+
+  sent(): boolean {
+    const maySend = this.#isMember() && this.#slots.every((slot) => slot?.sent() !== false);
+    this.#isSent ||= maySend;
+    return maySend;
+  }
+
+  answered(evidence?: readonly (BudgetEvidence | undefined)[]): void {
+    this.#settle((slot, i) => slot.answered(evidence?.[i]));
+  }
+
+  corrected(costs: readonly (number | undefined)[]): void {
+    this.#settle((slot, i) => {
+      const cost = costs[i];
+      if (cost !== undefined) slot.corrected(cost);
+    });
+  }
+
+  unsent(): void {
+    this.#settle((slot) => slot.unsent());
+  }
+
+  aborted(): void {
+    // The request was sent only if `sent` returned true. Otherwise each slot is free at once.
+    this.#settle((slot) => (this.#isSent ? slot.aborted() : slot.unsent()));
+  }
+
+  #settle(settle: (slot: Slot, budget: number) => void): void {
+    for (const [i, slot] of this.#slots.entries()) if (slot !== undefined) settle(slot, i);
+    this.#journal?.settled();
+    this.#onSettled?.();
+  }
 }

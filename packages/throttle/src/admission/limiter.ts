@@ -176,8 +176,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
       : Array.from({ length: Math.max(...members.map((one) => one.budgets.length)) }, () => weight as number);
   let begun = 0;
   const waiting = (): number => begun - credits.outstanding;
-  const isFree = ({ weights, among }: Attempt): boolean =>
-    pool.freeAt(weights, undefined, among) <= clock.monotonicMs() && credits.hasRoom(1);
+  const isFree = ({ weights, among }: Attempt): boolean => pool.freeAt(weights, { among }) <= clock.monotonicMs() && credits.hasRoom(1);
 
   /** Waits for a permit and runs the work with it. Returns undefined if the permit has expired. */
   const attempt = async <R>(
