@@ -37,9 +37,9 @@ export interface NamedBudget {
   readonly of: Limit | Quota;
 }
 
-/** The state of budgets, each with its budget's name. `options`: those of `RateBudget.snapshot`. */
-export function namedSnapshots(budgets: readonly NamedBudget[], options?: Parameters<RateBudget['snapshot']>[0]): BudgetSnapshot[] {
-  return budgets.map(({ name, budget }) => ({ name, ...budget.snapshot(options) }));
+/** The state of budgets, each with its budget's name. */
+export function namedSnapshots(budgets: readonly NamedBudget[]): BudgetSnapshot[] {
+  return budgets.map(({ name, budget }) => ({ name, ...budget.snapshot() }));
 }
 
 export interface BudgetSlotsOptions extends NamedBudget {
@@ -54,7 +54,7 @@ const MOST_STEPS = 64;
 /** Returns when the slots of a budget become free, without taking any. All slots of a step count as free when the last of them is. */
 export function budgetSlots({ credential, name, budget, of, clock }: BudgetSlotsOptions): BudgetSlots {
   const now = clock.monotonicMs();
-  const againInMs = Math.ceil(budget.freeAgainAt(0) - now);
+  const againInMs = Math.ceil(budget.freeAgainAt() - now);
   const free: { inMs: number; count: number }[] = [];
   const steps = Math.min(budget.limit, MOST_STEPS);
   let counted = 0;

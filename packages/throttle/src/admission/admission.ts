@@ -68,7 +68,7 @@ export interface Admission<Label = string> {
   /** Returns the waiting requests in the order of their turns, each with the reason why it waits. */
   waiting(): readonly Waiting<Label>[];
   /**
-   * Checks again which requests may start. Call it after adding or removing a credential, and when a credential may send earlier than
+   * Checks again which requests may start. Call it after removing a credential, and when a credential may send earlier than
    * before.
    */
   wake(): void;

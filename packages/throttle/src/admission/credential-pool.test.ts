@@ -223,25 +223,6 @@ describe('credentialPool', () => {
     expect([patient.used, hasty.used]).toEqual([1, 1]);
   });
 
-  it('uses one that is added, and sees which budgets it shares with the others', () => {
-    const clock = handClock();
-    const all = rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock });
-    const own = () => rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock });
-    let heldUntilMs = -Infinity;
-    const pool = credentialPool({ members: [{ name: 'a', budgets: [own(), all], heldUntilMs: () => heldUntilMs }], clock });
-    const grant = pool.take([]);
-    pool.add({ name: 'b', budgets: [own(), all] });
-    expect(() => pool.add({ name: 'b', budgets: [] })).toThrow(/two credentials are named b/);
-    expect(pool.freeAt([])).toBe(Infinity);
-    heldUntilMs = Infinity;
-    grant.unsent();
-    expect(pool.take([]).credential).toBe('b');
-    for (const name of ['a', 'b']) pool.retire(name, new Error('revoked'));
-    expect(pool.exhausted).toBeDefined();
-    pool.add({ name: 'c', budgets: [own()] });
-    expect([pool.exhausted, pool.take([]).credential]).toEqual([undefined, 'c']);
-  });
-
   it('refuses two credentials of one name, and none', () => {
     const budgets = [rateBudget({ limit: 1, windowMs: 1, clock: handClock() })];
     expect(() => credentialPool({ members: [] })).toThrow(RangeError);

@@ -66,8 +66,6 @@ export interface CredentialPool {
    * the monotonic ms at which a budget that it waits for becomes free; `Infinity` if that is unknown.
    */
   claim(weights: readonly number[], options: TakeOptions & { readonly claims: Claims }): number;
-  /** Adds a credential. Throws a `RangeError` if a member has its name. Call `Admission.wake` after it. */
-  add(member: PoolMember): void;
   /** Removes a credential. `error`: the reason. Call `Admission.wake` after it. */
   retire(name: string, error: Error): void;
   /** The error with which the last credential was retired; undefined while there is a credential. */
@@ -96,9 +94,7 @@ export interface Grant extends Omit<Slot, 'answered' | 'corrected'> {
  */
 export function credentialPool({ members, clock = systemClock() }: CredentialPoolOptions): CredentialPool {
   if (members.length === 0) throw new RangeError('credentialPool: at least one credential is needed');
-  const pool = new PlainPool(clock);
-  for (const member of members) pool.add(member);
-  return pool;
+  return new PlainPool(members, clock);
 }
 
 interface Node {
@@ -113,8 +109,12 @@ class PlainPool implements CredentialPool {
   #turns = 0;
   #exhausted: Error | undefined;
 
-  constructor(clock: Clock) {
+  constructor(members: readonly PoolMember[], clock: Clock) {
     this.#clock = clock;
+    for (const member of members) {
+      if (this.#nodes.has(member.name)) throw new RangeError(`credentialPool: two credentials are named ${member.name}`);
+      this.#nodes.set(member.name, { member, lastTaken: this.#nextTurn() });
+    }
   }
 
   get members(): readonly PoolMember[] {
@@ -165,12 +165,6 @@ class PlainPool implements CredentialPool {
       }
     }
     return nextAt;
-  }
-
-  add(member: PoolMember): void {
-    if (this.#nodes.has(member.name)) throw new RangeError(`credentialPool: two credentials are named ${member.name}`);
-    this.#nodes.set(member.name, { member, lastTaken: this.#nextTurn() });
-    this.#exhausted = undefined;
   }
 
   retire(name: string, error: Error): void {

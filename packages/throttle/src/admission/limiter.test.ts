@@ -130,7 +130,7 @@ describe('limiter', () => {
     let other: number | undefined;
     void run(() => (other = clock.monotonicMs()));
     await clock.advance(20_000);
-    expect([starts, result.value, other]).toEqual([[0, 7_000, 14_000], 'taken', 7_000]);
+    expect([starts, result.value, other]).toEqual([[0, 7_000, 14_000], 'taken', 14_000]);
 
     let times = 0;
     const never = watched(run(() => ((times += 1), refused({ retryInMs: 1_000 }))));
@@ -138,6 +138,30 @@ describe('limiter', () => {
     expect(times).toBe(10);
     expect(never.error).toBeInstanceOf(RefusedError);
     expect(never.error).toMatchObject({ code: 'HEADGATE_REFUSED', retryable: true });
+  });
+
+  it('tries one call at a time after a refusal, until the service takes one; other credentials continue', async () => {
+    const clock = virtualClock();
+    const budgets = () => [rateBudget({ limit: 100, windowMs: 1_000, guardMs: 0, clock })];
+    const { run } = limiter({ credentials: ['a', 'b'], budgets, clock });
+    const starts: string[] = [];
+    const call = (among: string) =>
+      run(
+        async (name) => {
+          starts.push(`${name} ${clock.monotonicMs()}`);
+          await new Promise<void>((resolve) => void clock.schedule(100, resolve));
+          return name === 'a' && clock.monotonicMs() < 3_000 ? refused({ retryInMs: 1_000 }) : 'taken';
+        },
+        { among: [among] },
+      );
+    void call('a');
+    await clock.advance(500);
+    const all = Promise.all(Array.from({ length: 5 }, () => call('a')));
+    await clock.advance(1_000);
+    const other = call('b');
+    await clock.advance(5_000);
+    expect([...new Set(await all), await other]).toEqual(['taken', 'taken']);
+    expect(starts).toEqual(['a 0', 'a 1100', 'b 1500', 'a 2200', 'a 3300', ...Array.from({ length: 5 }, () => 'a 3400')]);
   });
 
   it('gives the next work to the credential that may go, each with its own budgets', async () => {

@@ -1,7 +1,7 @@
-import { admission } from './admission.ts';
+import { admission, type Admission } from './admission.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { credentialPool } from './credential-pool.ts';
-import { creditPool } from './credit-pool.ts';
+import { type CredentialPool, credentialPool, type PoolMember } from './credential-pool.ts';
+import { type CreditPool, creditPool } from './credit-pool.ts';
 import type { RateBudget } from '../budget/rate-budget.ts';
 import { rangeChecks } from '../number-checks.ts';
 import { retryAfterMs } from '../retry-after.ts';
@@ -140,10 +140,6 @@ export class RefusedError extends Error {
   readonly retryable = true;
 }
 
-interface Attempt extends Pick<RunOptions, 'signal' | 'among'> {
-  readonly weights: readonly number[];
-}
-
 const UNSAID_WAIT_MS = 1_000;
 const MAX_QUEUE = 10_000;
 const MAX_REFUSALS = 10;
@@ -153,101 +149,141 @@ const MAX_REFUSALS = 10;
  * timer. Throws a `RangeError` for invalid options.
  */
 export function limiter<C extends LimiterCredential = string>(options: LimiterOptions<C>): Limiter<C> {
-  const { budgets, concurrency = Infinity, maxQueue = MAX_QUEUE, clock = systemClock() } = options;
-  const check = rangeChecks('limiter');
-  check.whole({ concurrency }, 1, Infinity);
-  check.whole({ maxQueue }, 0, Infinity);
-  // The cast assumes that `C` is `string` if there is no option `credentials`.
-  const credentials = options.credentials ?? (['default'] as unknown as readonly C[]);
-  if (typeof budgets !== 'function' && credentials.length > 1)
-    throw new RangeError(`limiter: each of ${credentials.length} credentials needs its own budgets: pass a function that creates them`);
-  const members = credentials.map((credential) => ({
-    name: nameOf(credential),
-    credential,
-    budgets: typeof budgets === 'function' ? budgets(credential) : budgets,
-  }));
-  const pool = credentialPool({ members, clock });
-  const byName = new Map(members.map((member) => [member.name, member]));
-  const credits = creditPool({ max: concurrency });
-  const queue = admission({ pool, clock });
-  const weightsOf = (weight: RunOptions['weight']): readonly number[] =>
-    weight === undefined || Array.isArray(weight)
-      ? (weight ?? [])
-      : Array.from({ length: Math.max(...members.map((one) => one.budgets.length)) }, () => weight as number);
-  let begun = 0;
-  const waiting = (): number => begun - credits.outstanding;
-  const isFree = ({ weights, among }: Attempt): boolean => pool.freeAt(weights, { among }) <= clock.monotonicMs() && credits.hasRoom(1);
+  return new CallLimiter(options);
+}
 
-  /** Waits for a permit and runs the work with it. Returns undefined if the permit has expired. */
-  const attempt = async <R>(
-    work: Work<C, R>,
-    { signal, weights, among }: Attempt,
-  ): Promise<{ readonly result: R | Refused | Failed } | undefined> => {
-    const permit = await queue.acquire({ credits, items: 1, weights, among, signal });
-    let isNew = true;
-    const turned = (): void => void (isNew = false);
-    // `isNew` becomes false at the next turn of the event loop or, in virtual time, at the next instant.
-    const turn = setImmediate(turned);
-    const cancelInstant = clock.schedule(0, turned);
-    try {
-      const member = byName.get(permit.credential);
-      // `sent` returns false if the permit has expired.
-      if (member === undefined || !permit.sent()) return undefined;
-      const result = await work(member.credential);
-      if (result instanceof Refused) {
-        const until = clock.monotonicMs() + result.retryInMs(clock.epochMs());
-        for (const [i, budget] of member.budgets.entries()) if (weights[i] !== 0) budget.holdUntil(until);
-      }
-      permit.answered();
-      return { result };
-    } catch (error) {
-      // A request that was sent could not have failed so soon, so none was sent.
-      if (isNew) permit.unsent();
-      throw error;
-    } finally {
-      clearImmediate(turn);
-      cancelInstant();
-      permit[Symbol.dispose]();
-    }
-  };
+/** A credential of a limiter. */
+class Carrier<C extends LimiterCredential> implements PoolMember {
+  readonly name: string;
+  readonly credential: C;
+  readonly budgets: readonly RateBudget[];
+  running = 0;
+  /** True from a refusal until the next response that isn't one. */
+  isRefused = false;
 
-  const run: Limiter<C>['run'] = async (work, { signal, weight, among } = {}) => {
-    const asked = { signal, weights: weightsOf(weight), among };
-    if (waiting() >= maxQueue && (waiting() > 0 || !isFree(asked))) throw queueFull(maxQueue);
-    begun += 1;
+  constructor(credential: C, budgets: readonly RateBudget[]) {
+    this.name = typeof credential === 'string' ? credential : credential.name;
+    this.credential = credential;
+    this.budgets = budgets;
+  }
+
+  /** After a refusal, one call at a time finds out whether the service takes calls again. */
+  readonly heldUntilMs = (): number => (this.isRefused && this.running > 0 ? Infinity : -Infinity);
+}
+
+class CallLimiter<C extends LimiterCredential> implements Limiter<C> {
+  readonly #clock: Clock;
+  readonly #maxQueue: number;
+  readonly #carriers: ReadonlyMap<string, Carrier<C>>;
+  readonly #pool: CredentialPool;
+  readonly #credits: CreditPool;
+  readonly #queue: Admission;
+  /** Number of calls that wait or run. */
+  #begun = 0;
+
+  constructor(options: LimiterOptions<C>) {
+    const { budgets, concurrency = Infinity, maxQueue = MAX_QUEUE, clock = systemClock() } = options;
+    const check = rangeChecks('limiter');
+    check.whole({ concurrency }, 1, Infinity);
+    check.whole({ maxQueue }, 0, Infinity);
+    // The cast assumes that `C` is `string` if there is no option `credentials`.
+    const credentials = options.credentials ?? (['default'] as unknown as readonly C[]);
+    if (typeof budgets !== 'function' && credentials.length > 1)
+      throw new RangeError(`limiter: each of ${credentials.length} credentials needs its own budgets: pass a function that creates them`);
+    const members = credentials.map((one) => new Carrier(one, typeof budgets === 'function' ? budgets(one) : budgets));
+    this.#clock = clock;
+    this.#maxQueue = maxQueue;
+    this.#carriers = new Map(members.map((member) => [member.name, member]));
+    this.#pool = credentialPool({ members, clock });
+    this.#credits = creditPool({ max: concurrency });
+    this.#queue = admission({ pool: this.#pool, clock });
+  }
+
+  get waiting(): number {
+    return this.#begun - this.#credits.outstanding;
+  }
+
+  get running(): number {
+    return this.#credits.outstanding;
+  }
+
+  readonly run: Limiter<C>['run'] = async <R>(work: Work<C, R>, options: RunOptions = {}): Promise<R> => {
+    const weights = this.#weightsOf(options.weight);
+    if (this.waiting >= this.#maxQueue && (this.waiting > 0 || !this.#isFree(weights, options.among))) throw queueFull(this.#maxQueue);
+    this.#begun += 1;
     try {
-      for (let refusals = 0; refusals < MAX_REFUSALS;) {
-        const outcome = await attempt(work, asked);
-        if (outcome === undefined) continue;
-        if (outcome.result instanceof Failed) throw outcome.result.error;
-        if (!(outcome.result instanceof Refused)) return outcome.result;
-        refusals += 1;
+      for (let refusals = 0; refusals < MAX_REFUSALS; refusals += 1) {
+        const result = await this.#attempt(work, weights, options);
+        if (result instanceof Failed) throw result.error;
+        if (!(result instanceof Refused)) return result;
       }
     } finally {
-      begun -= 1;
+      this.#begun -= 1;
     }
     throw new RefusedError(
       `limiter: the service has refused the same work ${MAX_REFUSALS} times, so its limits are lower than the budgets. Lower the budgets.`,
     );
   };
 
-  return {
-    run,
-    wrap:
-      (call, given) =>
-      (...args) =>
-        run(() => call(...args), given),
-    get waiting() {
-      return waiting();
-    },
-    get running() {
-      return credits.outstanding;
-    },
-  };
+  readonly wrap: Limiter<C>['wrap'] =
+    (call, options) =>
+    (...args) =>
+      this.run(() => call(...args), options);
+
+  #weightsOf(weight: RunOptions['weight']): readonly number[] {
+    if (typeof weight !== 'number') return weight ?? [];
+    return Array.from({ length: Math.max(...this.#pool.members.map(({ budgets }) => budgets.length)) }, () => weight);
+  }
+
+  #isFree(weights: readonly number[], among: RunOptions['among']): boolean {
+    return this.#pool.freeAt(weights, { among }) <= this.#clock.monotonicMs() && this.#credits.hasRoom(1);
+  }
+
+  /** Waits for a permit and runs the work with it, again if the permit has expired. */
+  async #attempt<R>(work: Work<C, R>, weights: readonly number[], { signal, among }: RunOptions): Promise<R | Refused | Failed> {
+    for (;;) {
+      let carrier: Carrier<C> | undefined;
+      const onGranted = (name: string): void => {
+        carrier = this.#carriers.get(name);
+        if (carrier !== undefined) carrier.running += 1;
+      };
+      const permit = await this.#queue.acquire({ credits: this.#credits, items: 1, weights, among, signal, onGranted });
+      const turn = newTurn(this.#clock);
+      try {
+        // `sent` returns false if the permit has expired.
+        if (carrier === undefined || !permit.sent()) continue;
+        const result = await work(carrier.credential);
+        carrier.isRefused = result instanceof Refused;
+        if (result instanceof Refused) {
+          const until = this.#clock.monotonicMs() + result.retryInMs(this.#clock.epochMs());
+          for (const [i, budget] of carrier.budgets.entries()) if (weights[i] !== 0) budget.holdUntil(until);
+        }
+        permit.answered();
+        return result;
+      } catch (error) {
+        // A request that was sent could not have failed so soon, so none was sent.
+        if (turn.isNew) permit.unsent();
+        throw error;
+      } finally {
+        turn.end();
+        if (carrier !== undefined) carrier.running -= 1;
+        permit[Symbol.dispose]();
+      }
+    }
+  }
 }
 
-function nameOf(credential: LimiterCredential): string {
-  return typeof credential === 'string' ? credential : credential.name;
+/** `isNew` is true until the next turn of the event loop or, in virtual time, the next instant. */
+function newTurn(clock: Clock): { readonly isNew: boolean; end(): void } {
+  const end = (): void => {
+    turn.isNew = false;
+    clearImmediate(immediate);
+    cancelInstant();
+  };
+  const turn = { isNew: true, end };
+  const immediate = setImmediate(end);
+  const cancelInstant = clock.schedule(0, end);
+  return turn;
 }
 
 function queueFull(maxQueue: number): QueueFullError {

@@ -33,29 +33,24 @@ const LONGEST_MONTH_MS = 31 * DAY_MS;
 /** Creates a budget that resets at a time of day. Throws a `RangeError` for an invalid number, time or zone. */
 export function dailyBudget({ resetsAt = '00:00', zone = 'UTC', ...options }: DailyBudgetOptions): RateBudget {
   const nextReset = (afterMs: number): number => nextTimeOfDay({ at: resetsAt, zone, afterMs });
-  return calendarBudget({ name: 'dailyBudget', windowMs: DAY_MS, resets: `day ${resetsAt} ${zone}`, nextReset }, options);
+  return calendarBudget('dailyBudget', DAY_MS, `day ${resetsAt} ${zone}`, nextReset, options);
 }
 
 /** Creates a budget that resets on a day of the month. Throws a `RangeError` for an invalid number, day, time or zone. */
 export function monthlyBudget({ resetsOn = 1, resetsAt = '00:00', zone = 'UTC', ...options }: MonthlyBudgetOptions): RateBudget {
   rangeChecks('monthlyBudget').whole({ resetsOn }, 1, 31);
   const nextReset = (afterMs: number): number => nextDayOfMonth({ day: resetsOn, at: resetsAt, zone, afterMs });
-  return calendarBudget(
-    { name: 'monthlyBudget', windowMs: LONGEST_MONTH_MS, resets: `month ${resetsOn} ${resetsAt} ${zone}`, nextReset },
-    options,
-  );
+  return calendarBudget('monthlyBudget', LONGEST_MONTH_MS, `month ${resetsOn} ${resetsAt} ${zone}`, nextReset, options);
 }
 
-interface Calendar {
-  /** Name of the function, for errors. */
-  readonly name: string;
-  readonly windowMs: number;
-  /** When the budget resets, as text. */
-  readonly resets: string;
-  readonly nextReset: (afterMs: number) => number;
-}
-
-function calendarBudget({ name, windowMs, resets, nextReset }: Calendar, options: DailyBudgetOptions): RateBudget {
+/** `name`: the function's, for errors. `resets`: when the budget resets, as text. */
+function calendarBudget(
+  name: string,
+  windowMs: number,
+  resets: string,
+  nextReset: (afterMs: number) => number,
+  options: DailyBudgetOptions,
+): RateBudget {
   const { limit, guardMs = 5_000, maxDelayMs, leaseMs, clock = systemClock() } = options;
   checkBudget(name, options);
   // Throws for invalid options now, not at the first request.

@@ -147,10 +147,6 @@ describe('rateBudget', () => {
       [900, 2],
       [1_000, 2],
     ]);
-    expect(budget.snapshot({ whole: true }).busy).toEqual([
-      [900, 8],
-      [1_000, 2],
-    ]);
   });
 
   describe('in a longer window than the journal was kept in', () => {

@@ -55,22 +55,20 @@ export interface RateBudget {
    * `nowMs` to `take`, because capacity that is free now can be gone a moment later.
    */
   freeAt(weight?: number, nowMs?: number): number;
-  /** Returns the monotonic ms at which `weight` would be free without requests in flight and other clients. Never later than `freeAt`. */
-  soonestAt(weight?: number): number;
   /**
-   * Returns the monotonic ms by which a slot taken now is free again, if the service counts its request within `countedWithinMs`. For a
-   * daily or monthly budget, this is the reset, without the extra wait after it.
+   * Returns the monotonic ms by which a slot taken now is free again, if the response comes at once. For a daily or monthly budget, this is
+   * the reset, without the extra wait after it.
    */
-  freeAgainAt(countedWithinMs: number): number;
+  freeAgainAt(): number;
   /** Takes a slot. Throws a `RangeError` if `weight` isn't free at `nowMs`, which defaults to the clock's time. */
   take(weight?: number, nowMs?: number): Slot;
   /** Lets no request start before the monotonic instant `untilMs`. Doesn't shorten an earlier hold. Throws a `RangeError` for `NaN`. */
   holdUntil(untilMs: number): void;
   /**
    * Returns the state of the budget, from which another process can continue with `restore`. Leaves out what was restored from a snapshot
-   * that is `elsewhere`, unless `whole` is true.
+   * that is `elsewhere`.
    */
-  snapshot(options?: { readonly whole?: boolean }): BudgetSnapshot;
+  snapshot(): BudgetSnapshot;
   /** Adds the state in another process's snapshot to this budget. */
   restore(snapshot: BudgetSnapshot): void;
 }
@@ -180,10 +178,6 @@ export class RollingBudget implements RateBudget {
   readonly #setBackMs: () => number;
   readonly #clock: Clock;
   readonly #log: SlidingWindowLog;
-  /** The log without refused requests. Services that report the remaining requests are assumed not to count refused ones. */
-  readonly #unrefused: SlidingWindowLog;
-  /** The log without what another entry of the journal keeps. The same as `#log` as long as there is no such thing. */
-  #written: SlidingWindowLog;
   readonly #inFlight = new Set<RollingSlot>();
   #weightInFlight = 0;
   /** The part of `#weightInFlight` whose requests were sent. */
@@ -216,15 +210,12 @@ export class RollingBudget implements RateBudget {
     this.#clock = clock;
     this.#forgottenUntil = clock.monotonicMs() + windowMs;
     // The slots of a calendar's window have almost the same end.
-    const log = { limit, windowMs, setBackMs: options.setBackMs, ...(endGrainMs > 0 && { grainMs: endGrainMs }) };
-    this.#log = new SlidingWindowLog(log);
-    this.#unrefused = new SlidingWindowLog(log);
-    this.#written = this.#log;
+    this.#log = new SlidingWindowLog(limit, windowMs, endGrainMs > 0 ? endGrainMs : undefined, setBackMs);
   }
 
   get used(): number {
     const now = this.#clock.monotonicMs();
-    const besideOthers = this.#unrefused.busy(now) + (this.#others?.from(now)[0]?.weight ?? 0);
+    const besideOthers = this.#log.busy(now, 'unrefused') + (this.#others?.from(now)[0]?.weight ?? 0);
     return this.#weightInFlight + Math.max(this.#log.busy(now), besideOthers);
   }
 
@@ -233,12 +224,8 @@ export class RollingBudget implements RateBudget {
     return Math.max(this.#heldUntil, this.#besideOthers(weight, this.#weightInFlight, now), this.#confirmedAt(weight, now));
   }
 
-  soonestAt(weight = 1): number {
-    return Math.max(this.#heldUntil, this.#log.freeAt(this.limit - weight, this.#clock.monotonicMs()));
-  }
-
-  freeAgainAt(countedWithinMs: number): number {
-    return this.#clock.monotonicMs() + this.#busyForMs(countedWithinMs) - this.#endGrainMs;
+  freeAgainAt(): number {
+    return this.#clock.monotonicMs() + this.#busyForMs(0) - this.#endGrainMs;
   }
 
   #checkWeight(weight: number): void {
@@ -252,11 +239,12 @@ export class RollingBudget implements RateBudget {
    */
   #besideOthers(weight: number, inFlight: number, now: number): number {
     const room = this.limit - inFlight - weight;
+    // Services that report the remaining requests are assumed not to count refused ones.
     let from = this.#log.freeAt(room, now);
     for (const { weight: others, resetAt, until, maybeOurs } of this.#others?.from(now) ?? []) {
-      const beside = this.#unrefused.freeAt(room - others, now);
+      const beside = this.#log.freeAt(room - others, now, 'unrefused');
       // However much other clients use, one request may start in the service's next window, to find out what they use now.
-      const own = maybeOurs && inFlight === 0 ? now : this.#unrefused.freeAt(-inFlight, now);
+      const own = maybeOurs && inFlight === 0 ? now : this.#log.freeAt(-inFlight, now, 'unrefused');
       const alone = Math.max(resetAt, own);
       const at = Math.max(from, Math.min(beside, alone));
       if (at < until) return at;
@@ -276,14 +264,7 @@ export class RollingBudget implements RateBudget {
   take(weight = 1, now: number = this.#clock.monotonicMs()): Slot {
     if (!(this.freeAt(weight, now) <= now))
       throw new RangeError(`rateBudget: ${weight} of ${this.limit} isn't free now; check freeAt first`);
-    const slot = new RollingSlot({
-      weight,
-      clock: this.#clock,
-      leaseMs: this.#leaseMs?.() ?? Infinity,
-      begin: this.#begin,
-      settle: this.#settle,
-      correct: this.#correct,
-    });
+    const slot = new RollingSlot(this, this.#clock, weight, this.#leaseMs?.() ?? Infinity);
     this.#inFlight.add(slot);
     this.#weightInFlight += weight;
     this.#lastTakenAt = slot.takenAt;
@@ -315,7 +296,7 @@ export class RollingBudget implements RateBudget {
       weight: refused ? 0 : weight,
       // Weight of our requests that the service may have counted in its window: those sent, and those answered since about the window's
       // start.
-      own: this.#weightSent + this.#unrefused.busyAt(resetAt - (now - sentAt) - 2 * HEADER_GRAIN_MS),
+      own: this.#weightSent + this.#log.unrefusedAt(resetAt - (now - sentAt) - 2 * HEADER_GRAIN_MS),
       sentAt,
       answeredAt: now,
       resetAt: resetAt + HEADER_GRAIN_MS,
@@ -324,9 +305,9 @@ export class RollingBudget implements RateBudget {
     });
   }
 
-  snapshot({ whole = false }: { readonly whole?: boolean } = {}): BudgetSnapshot {
+  snapshot(): BudgetSnapshot {
     const now = this.#clock.monotonicMs();
-    const busy = [...(whole ? this.#log : this.#written).left(now, SNAPSHOT_PAIRS)];
+    const busy = this.#log.left(now, SNAPSHOT_PAIRS);
     for (const { weight, takenAt, leaseMs } of this.#inFlight) {
       const countedWithinMs = (leaseMs < Infinity ? leaseMs : 0) + this.#maxDelayMs - (now - takenAt);
       busy.push([this.#busyForMs(Math.max(0, countedWithinMs)), weight]);
@@ -352,11 +333,10 @@ export class RollingBudget implements RateBudget {
       this.#others ??= new ObservedUse();
       this.#others.restore(others, now, 2 * this.#busyForMs(0));
     }
-    if (elsewhere && this.#written === this.#log) this.#written = this.#log.copy();
     const check = rangeChecks('rateBudget');
     for (const [ms, weight] of busy) {
       check.number({ 'the time of a busy slot': ms, 'the weight of a busy slot': weight });
-      this.#count({ until: now + leftMs(ms), wasRefused: false, elsewhere }, weight);
+      this.#log.add(now + leftMs(ms), weight, { elsewhere });
     }
     // Slots that the snapshot no longer lists can be busy again.
     if (freedMs !== null) this.#freedBefore = Math.max(this.#freedBefore, now + leftMs(-freedMs));
@@ -385,13 +365,14 @@ export class RollingBudget implements RateBudget {
   }
 
   /** Returns true if the slot's request may be sent, whatever was learned since the slot was taken. Other requests may not be sent yet. */
-  readonly #begin = ({ weight }: RollingSlot, now: number): boolean => {
+  begin({ weight }: RollingSlot, now: number): boolean {
     if (this.#heldUntil > now || this.#besideOthers(weight, this.#weightSent, now) > now) return false;
     this.#weightSent += weight;
     return true;
-  };
+  }
 
-  readonly #settle = (slot: RollingSlot, how: Ending, evidence?: BudgetEvidence): void => {
+  /** Ends a slot. Without effect after the first call. */
+  settle(slot: RollingSlot, how: Ending, evidence?: BudgetEvidence): void {
     if (!this.#inFlight.delete(slot)) return;
     const { weight, wasSent } = slot;
     this.#weightInFlight -= weight;
@@ -403,96 +384,78 @@ export class RollingBudget implements RateBudget {
     slot.until = now + this.#busyForMs(countedWithinMs);
     slot.setBackMs = this.#setBackMs();
     slot.wasRefused = isEvidence && evidence.refused === true;
-    this.#count(slot, weight);
+    this.#log.add(slot.until, weight, slot);
     if (isEvidence) slot.shown = this.#observe(evidence, slot, now);
     else this.#others?.lost(weight);
-  };
-
-  #count({ until, wasRefused, elsewhere = false }: Counted, weight: number): void {
-    this.#log.add(until, weight);
-    if (!elsewhere && this.#written !== this.#log) this.#written.add(until, weight);
-    if (!wasRefused) this.#unrefused.add(until, weight);
   }
 
-  readonly #correct = (slot: RollingSlot, weight: number): void => {
+  correct(slot: RollingSlot, weight: number): void {
     if (!Number.isSafeInteger(weight) || weight < 0) throw new RangeError(`rateBudget: a cost must be a whole number, got ${weight}`);
     const more = weight - slot.charged;
     slot.until += this.#setBackMs() - slot.setBackMs;
     slot.setBackMs = this.#setBackMs();
     if (slot.until <= this.#clock.monotonicMs()) return;
     slot.charged = weight;
-    this.#count(slot, more);
+    this.#log.add(slot.until, more, slot);
     if (slot.shown !== undefined) slot.shown = this.#others?.corrected(slot.shown, more);
-  };
+  }
 }
 
 type Ending = 'answered' | 'aborted' | 'unsent';
-
-interface Counted extends Pick<RollingSlot, 'until' | 'wasRefused'> {
-  readonly elsewhere?: boolean;
-}
-
-interface RollingSlotOptions {
-  readonly weight: number;
-  readonly clock: Clock;
-  readonly leaseMs: number;
-  readonly begin: (slot: RollingSlot, now: number) => boolean;
-  readonly settle: (slot: RollingSlot, how: Ending, evidence?: BudgetEvidence) => void;
-  readonly correct: (slot: RollingSlot, weight: number) => void;
-}
 
 class RollingSlot implements Slot {
   readonly weight: number;
   readonly leaseMs: number;
   readonly takenAt: number;
-  wasSent = false;
+  wasSent: boolean = false;
   sentAt: number;
   /** The weight that the budget counts for this slot: `weight`, or the cost that `corrected` has set. */
   charged: number;
   /** Monotonic ms until which the budget counts this slot; `-Infinity` until the request is answered or aborted. */
-  until = -Infinity;
+  until: number = -Infinity;
   /** How far the wall clock had been set back when `until` was calculated, in ms. */
   setBackMs = 0;
   /** True if the response refused the request and reported the remaining requests. */
-  wasRefused = false;
+  wasRefused: boolean = false;
   shown: Sighting | undefined;
+  readonly #budget: RollingBudget;
+  readonly #clock: Clock;
   readonly #takenAtEpoch: number;
-  readonly #options: RollingSlotOptions;
 
-  constructor(options: RollingSlotOptions) {
-    this.weight = options.weight;
-    this.charged = options.weight;
-    this.leaseMs = options.leaseMs;
-    this.takenAt = options.clock.monotonicMs();
+  constructor(budget: RollingBudget, clock: Clock, weight: number, leaseMs: number) {
+    this.#budget = budget;
+    this.#clock = clock;
+    this.weight = weight;
+    this.charged = weight;
+    this.leaseMs = leaseMs;
+    this.takenAt = clock.monotonicMs();
     this.sentAt = this.takenAt;
-    this.#takenAtEpoch = options.clock.epochMs();
-    this.#options = options;
+    this.#takenAtEpoch = clock.epochMs();
   }
 
   sent(): boolean {
-    const { clock, begin } = this.#options;
-    const now = clock.monotonicMs();
+    const now = this.#clock.monotonicMs();
     // The monotonic clock may stop while the machine sleeps, and the wall clock may be set back, so the larger difference decides.
-    if (Math.max(now - this.takenAt, clock.epochMs() - this.#takenAtEpoch) > this.leaseMs) return false;
-    if (!this.wasSent && !begin(this, now)) return false;
+    if (Math.max(now - this.takenAt, this.#clock.epochMs() - this.#takenAtEpoch) > this.leaseMs) return false;
+    if (!this.wasSent && !this.#budget.begin(this, now)) return false;
     this.wasSent = true;
     this.sentAt = now;
     return true;
   }
 
   answered(evidence?: BudgetEvidence): void {
-    this.#options.settle(this, 'answered', evidence);
+    this.#budget.settle(this, 'answered', evidence);
   }
 
   corrected(weight: number): void {
-    this.#options.correct(this, weight);
+    this.#budget.correct(this, weight);
   }
 
   aborted(): void {
-    this.#options.settle(this, 'aborted');
+    this.#budget.settle(this, 'aborted');
   }
 
   unsent(): void {
-    this.#options.settle(this, 'unsent');
+    this.#budget.settle(this, 'unsent');
   }
 }

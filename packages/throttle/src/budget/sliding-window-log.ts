@@ -1,17 +1,22 @@
 /** Above this limit, ends are rounded up to a multiple of `grainMs` and counted together. */
 const EXACT_UP_TO = 1_024;
 
-interface Entry {
-  readonly until: number;
-  weight: number;
+interface Kept {
+  /** True if the service refused the request. */
+  readonly wasRefused?: boolean;
+  /** True if another entry of the journal keeps the weight. */
+  readonly elsewhere?: boolean;
 }
 
-interface SlidingWindowLogOptions {
-  readonly limit: number;
-  readonly windowMs: number;
-  readonly grainMs?: number;
-  /** Returns by how much all ends are later than they were added, in ms, because the clock that they follow was set back. Default: 0. */
-  readonly setBackMs?: (() => number) | undefined;
+/**
+ * The weights that end at one instant: of all requests, of those that the service didn't refuse, and of those that no other entry of the
+ * journal keeps.
+ */
+interface Entry {
+  readonly until: number;
+  all: number;
+  unrefused: number;
+  own: number;
 }
 
 /**
@@ -20,97 +25,86 @@ interface SlidingWindowLogOptions {
  */
 export class SlidingWindowLog {
   readonly #bucketMs: number;
+  /** Returns by how much all ends are later than they were added, in ms, because the clock that they follow was set back. */
+  readonly #setBackMs: () => number;
   readonly #entries: Entry[] = [];
-  #total = 0;
   #freedAt = -Infinity;
 
-  readonly #options: SlidingWindowLogOptions;
-
-  constructor(options: SlidingWindowLogOptions) {
-    const { limit, windowMs, grainMs = windowMs / 1_000 } = options;
-    this.#options = options;
+  constructor(limit: number, windowMs: number, grainMs: number = windowMs / 1_000, setBackMs: () => number = () => 0) {
     this.#bucketMs = limit > EXACT_UP_TO ? grainMs : 0;
+    this.#setBackMs = setBackMs;
   }
 
-  copy(): SlidingWindowLog {
-    const copy = new SlidingWindowLog(this.#options);
-    const setBackMs = this.#setBackMs;
-    for (const { until, weight } of this.#entries) copy.add(until + setBackMs, weight);
-    return copy;
-  }
-
-  busy(now: number): number {
+  busy(now: number, which: 'all' | 'unrefused' = 'all'): number {
     this.#expire(now);
-    return this.#total;
+    return this.#entries.reduce((sum, entry) => sum + entry[which], 0);
   }
 
   /** Returns when the latest of the slots that are free at `now` became free; `-Infinity` if there is none. */
   freedAt(now: number): number {
     this.#expire(now);
-    return this.#freedAt + this.#setBackMs;
+    return this.#freedAt + this.#setBackMs();
   }
 
-  /** Returns the weight that ends at `at` or later. */
-  busyAt(at: number): number {
-    const from = at - this.#setBackMs;
-    return this.#entries.reduce((sum, { until, weight }) => (until < from ? sum : sum + weight), 0);
+  /** Returns the weight of requests that weren't refused and end at `at` or later. */
+  unrefusedAt(at: number): number {
+    const from = at - this.#setBackMs();
+    return this.#entries.reduce((sum, { until, unrefused }) => (until < from ? sum : sum + unrefused), 0);
   }
 
   /**
    * Returns the instant at which no more than `room` is busy: `now` if that is already so, `Infinity` for a negative `room`. Slots that were
    * free before the clock was set back are busy again, with an unknown weight.
    */
-  freeAt(room: number, now: number): number {
-    let busy = this.busy(now);
+  freeAt(room: number, now: number, which: 'all' | 'unrefused' = 'all'): number {
+    let busy = this.busy(now, which);
     if (busy <= room) return Math.max(now, this.freedAt(now));
-    for (const { until, weight } of this.#entries) {
-      busy -= weight;
-      if (busy <= room) return until + this.#setBackMs;
+    for (const entry of this.#entries) {
+      busy -= entry[which];
+      if (busy <= room) return entry.until + this.#setBackMs();
     }
     return Infinity;
   }
 
-  /** Adds weight that is busy until `exactUntil`. A negative weight subtracts from the weight added for the same instant. */
-  add(exactUntil: number, weight: number): void {
-    const exact = exactUntil - this.#setBackMs;
+  /**
+   * Adds weight that is busy until `exactUntil`. A negative weight subtracts from the weight added for the same instant.
+   */
+  add(exactUntil: number, weight: number, { wasRefused = false, elsewhere = false }: Kept = {}): void {
+    const exact = exactUntil - this.#setBackMs();
     const until = this.#bucketMs > 0 ? Math.ceil(exact / this.#bucketMs) * this.#bucketMs : exact;
-    this.#total += weight;
     // Most ends arrive in order, so search from the back.
     const at = this.#entries.findLastIndex((entry) => entry.until <= until) + 1;
-    const same = this.#entries[at - 1];
-    if (same?.until === until) same.weight += weight;
-    else this.#entries.splice(at, 0, { until, weight });
+    let entry = this.#entries[at - 1];
+    if (entry?.until !== until) {
+      entry = { until, all: 0, unrefused: 0, own: 0 };
+      this.#entries.splice(at, 0, entry);
+    }
+    entry.all += weight;
+    if (!wasRefused) entry.unrefused += weight;
+    if (!elsewhere) entry.own += weight;
   }
 
   /**
-   * Returns the slots that are busy after `now`, in order of their ends, as at most `most` pairs. If there are more, neighbors are joined
-   * under their latest end.
+   * Returns the slots that are busy after `now` and that no other entry of the journal keeps, in order of their ends, as at most `most`
+   * pairs. If there are more, neighbors are joined under their latest end.
    */
   left(now: number, most: number): (readonly [ms: number, weight: number])[] {
     this.#expire(now);
-    const from = now - this.#setBackMs;
-    const per = Math.ceil(this.#entries.length / most);
+    const from = now - this.#setBackMs();
+    const own = this.#entries.filter((entry) => entry.own !== 0);
+    const per = Math.ceil(own.length / most);
     const pairs: (readonly [number, number])[] = [];
-    for (let i = 0; i < this.#entries.length; i += per) {
-      const group = this.#entries.slice(i, i + per);
-      pairs.push([(group.at(-1)?.until ?? from) - from, group.reduce((sum, { weight }) => sum + weight, 0)]);
+    for (let i = 0; i < own.length; i += per) {
+      const group = own.slice(i, i + per);
+      pairs.push([(group.at(-1)?.until ?? from) - from, group.reduce((sum, entry) => sum + entry.own, 0)]);
     }
     return pairs;
   }
 
-  get #setBackMs(): number {
-    return this.#options.setBackMs?.() ?? 0;
-  }
-
   #expire(now: number): void {
-    let gone = 0;
-    const to = now - this.#setBackMs;
-    for (const { until, weight } of this.#entries) {
-      if (until > to) break;
-      this.#total -= weight;
-      this.#freedAt = Math.max(this.#freedAt, until);
-      gone += 1;
-    }
-    if (gone > 0) this.#entries.splice(0, gone);
+    const to = now - this.#setBackMs();
+    const gone = this.#entries.findIndex(({ until }) => until > to);
+    const ended = this.#entries.splice(0, gone === -1 ? Infinity : gone);
+    this.#freedAt = Math.max(this.#freedAt, ended.at(-1)?.until ?? -Infinity);
   }
 }
