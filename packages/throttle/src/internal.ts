@@ -6,5 +6,5 @@
 export { abortable, type AnySignal, anySignal, latestSignal, onAbort, orAborted, pause, type PauseOptions, untilAborted } from './abort.ts';
 export { ALL_CREDENTIALS, unwrittenJournal } from './budget/journal.ts';
 export { ABOVE_0, type NumberChecks, numberChecks, rangeChecks } from './number-checks.ts';
-export { type Batcher, batcher, type BatcherOptions } from './pages/batcher.ts';
+export { Batcher } from './pages/batcher.ts';
 export { sharedCredit } from './pages/shared-credit.ts';

@@ -1,5 +1,5 @@
 import { type Clock, type CreditPool, type Delivery, type PageReader, PageStream } from '@headgate/throttle';
-import { batcher, latestSignal, sharedCredit } from '@headgate/throttle/internal';
+import { Batcher, latestSignal, sharedCredit } from '@headgate/throttle/internal';
 import { type IsbnInput, openIsbns } from './isbn-input.ts';
 import type { Prefetch } from './prefetch.ts';
 import { type BatchEntry, batchEntry, isbnsToSend } from './query.ts';
@@ -36,18 +36,15 @@ interface Batch {
 
 function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBatch }: LookupOptions): PageReader<BookAnswer> {
   const input = openIsbns(isbns);
-  const batches = batcher({
-    async read() {
-      const { done, value } = await input.next();
-      return done === true ? undefined : batchEntry(value);
-    },
-    // Malformed and repeated entries aren't sent, so they don't count against `maxBatch`. But a batch never has more than 2 × `maxBatch`
-    // entries.
-    isFull: (entries) =>
-      entries.length >= 2 * maxBatch || (entries.length >= maxBatch && isbnsToSend({ kind: 'batch', entries }).length >= maxBatch),
-    maxWaitMs: waitMs,
-    clock,
-  });
+  const read = async (): Promise<BatchEntry | undefined> => {
+    const { done, value } = await input.next();
+    return done === true ? undefined : batchEntry(value);
+  };
+  // Malformed and repeated entries aren't sent, so they don't count against `maxBatch`. But a batch never has more than 2 × `maxBatch`
+  // entries.
+  const isFull = (entries: readonly BatchEntry[]): boolean =>
+    entries.length >= 2 * maxBatch || (entries.length >= maxBatch && isbnsToSend({ kind: 'batch', entries }).length >= maxBatch);
+  const batches = new Batcher(read, isFull, waitMs, clock);
   const stopped = new AbortController();
   const walk = {};
   const inFlight: Batch[] = [];

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { virtualClock } from '../testing/index.ts';
-import { batcher } from './batcher.ts';
+import { Batcher } from './batcher.ts';
 
 function threes(values: AsyncIterator<number, undefined> | Iterator<number, undefined>) {
   const clock = virtualClock();
   const read = async () => (await values.next()).value;
-  return { clock, batches: batcher({ read, isFull: ({ length }) => length === 3, maxWaitMs: 200, clock }) };
+  return { clock, batches: new Batcher(read, ({ length }) => length === 3, 200, clock) };
 }
 
 /** Creates an iterator whose values the test provides one by one. */
@@ -56,7 +56,13 @@ test('available values are used without a read', async () => {
   const ready = [1, 2];
   let reads = 0;
   const read = async () => ((reads += 1), undefined);
-  const batches = batcher({ read, take: () => ready.shift(), isFull: () => false, maxWaitMs: 200, clock: virtualClock() });
+  const batches = new Batcher(
+    read,
+    () => false,
+    200,
+    virtualClock(),
+    () => ready.shift(),
+  );
   expect([await batches.next(), reads]).toEqual([[1, 2], 1]);
 });
 

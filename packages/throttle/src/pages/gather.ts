@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { Credit } from '../admission/credit-pool.ts';
 import { latestSignal } from '../abort.ts';
 import { rangeChecks } from '../number-checks.ts';
-import { batcher } from './batcher.ts';
+import { Batcher } from './batcher.ts';
 import type { Delivery, PageReader, PageReadOptions } from './page-reader.ts';
 import type { PageStage } from './through.ts';
 
@@ -35,18 +35,19 @@ export function gather<T>({ size, maxWaitMs, clock = systemClock() }: GatherOpti
   const check = rangeChecks('gather');
   check.whole({ size }, 1);
   check.number({ maxWaitMs }, 0, LONGEST_WAIT_MS);
-  return { read: (values) => gathered(values, { size, maxWaitMs, clock }) };
+  return { read: (values) => gathered(values, size, maxWaitMs, clock) };
 }
 
-function gathered<T>(values: PageReader<T>, { size, maxWaitMs, clock }: Required<GatherOptions>): PageReader<T[]> {
+function gathered<T>(values: PageReader<T>, size: number, maxWaitMs: number, clock: Clock): PageReader<T[]> {
   let latest: PageReadOptions | undefined;
-  const batches = batcher<Delivery<T>>({
-    read: async () => latest && (await values.read(latest)),
-    take: () => values.take?.(),
-    isFull: (batch) => batch.length >= size,
+  const read = async (): Promise<Delivery<T> | undefined> => latest && (await values.read(latest));
+  const batches = new Batcher(
+    read,
+    ({ length }) => length >= size,
     maxWaitMs,
     clock,
-  });
+    () => values.take?.(),
+  );
   const watch = latestSignal(() => void batches.late().then((late) => late?.credit.release()));
   return {
     async read(options) {

@@ -32,22 +32,18 @@ export function mergePages<T>(streams: Iterable<PageStream<T>>, { maxOutstanding
   return new PageStream(() => {
     const own = credits ?? creditPool({ max });
     const isOwn = credits !== undefined || maxOutstanding !== undefined;
-    return mergedReader({
-      readers: walks.map((walk) => walk.reader()),
-      // A `for await` loop passes a pool without a limit, so the stream's own pool applies.
-      creditsFor: (given) => (isOwn || given.max === Infinity ? own : given),
-    });
+    // A `for await` loop passes a pool without a limit, so the stream's own pool applies.
+    const creditsFor = (given: CreditPool): CreditPool => (isOwn || given.max === Infinity ? own : given);
+    return mergedReader(
+      walks.map((walk) => walk.reader()),
+      creditsFor,
+    );
   });
-}
-
-interface MergedReaderOptions<T> {
-  readonly readers: readonly PageReader<T>[];
-  readonly creditsFor: (given: CreditPool) => CreditPool;
 }
 
 type Arrival<T> = { readonly delivery: Delivery<T>; readonly from: PageReader<T> } | { readonly error: unknown };
 
-function mergedReader<T>({ readers, creditsFor }: MergedReaderOptions<T>): PageReader<T> {
+function mergedReader<T>(readers: readonly PageReader<T>[], creditsFor: (given: CreditPool) => CreditPool): PageReader<T> {
   const stopped = new AbortController();
   const idle = [...readers];
   const arrived: Arrival<T>[] = [];
