@@ -107,7 +107,7 @@ async function requestedToken(
     service: address.host,
     limit: { requests: 100, windowMs: 1_000 },
     toRequest: () => ({ method: 'POST', url: address.href, ...contentOf(token) }),
-    classify: (answer, { epochMs }) => tokenVerdict(token, answer, { name, epochMs }),
+    classify: (answer, { epochMs }) => tokenVerdict(token, answer, { name, epochMs, from: address.origin + address.pathname }),
     subject: () => name,
   })({ ...io, baseUrl: address.origin, credentials: [{ name, signer }], retryForMs: 0 });
   const { value } = await source.query(undefined, { credits: creditPool({ max: 1 }), signal });
@@ -131,26 +131,34 @@ function contentOf({ grant, id, secret, in: place, refreshToken, form, json }: T
 interface TokenContext {
   readonly name: string;
   readonly epochMs: number;
+  /** The address that was asked, without its query, which can contain a secret. */
+  readonly from: string;
 }
 
-function tokenVerdict({ at, expires, refreshToken }: Token, answer: HttpResponse, { name, epochMs }: TokenContext): Verdict<GivenToken> {
+function tokenVerdict(
+  { at, expires, refreshToken }: Token,
+  answer: HttpResponse,
+  { name, epochMs, from }: TokenContext,
+): Verdict<GivenToken> {
   const { status } = answer;
   const body = jsonBody(answer, JSON.parse);
-  if (status >= 500 || status === 408 || status === 429) return { kind: 'transient', reason: `the token's address answered ${status}` };
+  if (status >= 500 || status === 408 || status === 429) return { kind: 'transient', reason: `${from} answered ${status}` };
   const fatal = (message: string): Verdict<GivenToken> => {
     const code = 'HEADGATE_TOKEN_UNAVAILABLE';
     return { kind: 'fatal', error: new SourceError({ code, message, retryable: false, service: name, status }) };
   };
   const cure =
     refreshToken === undefined ? '' : ' A refresh token that changes at each use is valid once: Headgate keeps none that a response gives.';
-  if (status < 200 || status >= 300) return fatal(`its address answered ${status}. Check id, secret and the fields of token.${cure}`);
-  if (body.kind === 'broken') return { kind: 'transient', reason: `the token's address: ${body.reason}` };
+  if (status < 200 || status >= 300) return fatal(`${from} answered ${status}. Check url, id, secret and the fields of token.${cure}`);
+  if (body.kind === 'broken') return { kind: 'transient', reason: `${from}: ${body.reason}` };
   const text = at.first(body.value);
-  if (typeof text !== 'string' || text === '') return fatal(`its response has ${kindOf(text)} at ${at.text}. Write token.at.`);
+  if (typeof text !== 'string' || text === '') return fatal(`the response of ${from} has ${kindOf(text)} at ${at.text}. Write token.at.`);
   const lifetime = expires.first(body.value);
   const lifetimeMs = lifetimeOf(lifetime, answer, epochMs);
   if (lifetimeMs !== undefined) return { kind: 'ok', value: { text, lifetimeMs } };
-  return fatal(`its response has ${kindOf(lifetime)} at ${expires.text}, and needs seconds or a date there. Correct token.expires.`);
+  return fatal(
+    `the response of ${from} has ${kindOf(lifetime)} at ${expires.text}, and needs seconds or a date there. Correct token.expires.`,
+  );
 }
 
 /**

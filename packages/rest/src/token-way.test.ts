@@ -93,6 +93,23 @@ it('a refresh token that changes at each use is refused at its second use, and t
     { mayFail: true },
   );
   expect([...deadLetters.map(({ message }) => message), ...notices].join('\n')).toMatch(
-    /Requesting the token failed: .*400.* A refresh token that changes at each use is valid once: Headgate keeps none that a response gives\./,
+    /Requesting the token failed: http:\/\/127\.0\.0\.1:\d+\/token answered 400\. Check url, .* A refresh token that changes at each use is valid once: Headgate keeps none that a response gives\./,
   );
+});
+
+it.each([
+  [{}, /the response of http:\/\/127\.0\.0\.1:\d+\/v1\/token has nothing at \$\.access_token\. Write token\.at\./u],
+  [{ access_token: 't', expires_in: 'soon' }, /the response of http:\/\/127\.0\.0\.1:\d+\/v1\/token has text at \$\.expires_in/u],
+])('a token that %j lacks is reported with the address that was asked, without its query', async (body, says) => {
+  const { notices } = await list(
+    {
+      credentials: [{ name: 'app', token: { url: '/v1/token?key=never-shown', id: 'me', secret: 'never-shown' } }],
+      limit: { requests: 500, window: '100ms' },
+      streams: { items: { get: '/items', key: '$.id' } },
+    },
+    { routes: { 'POST /v1/token': () => ({ body }) } },
+    { mayFail: true },
+  );
+  expect(notices.join('\n')).toMatch(says);
+  expect(notices.join('\n')).not.toContain('never-shown');
 });

@@ -37,6 +37,21 @@ describe('a selector that finds nothing causes one retry, then a dead letter', (
     expect(deadLetters[0]?.message).not.toContain('secret-text');
   });
 
+  it.concurrent.each([
+    [{ results: [1], count: 1 }, 'The response has results (a list), count (a number).'],
+    [{}, 'The response is empty.'],
+    [[1], 'The response is a list.'],
+    [{ 'a@example.com': {}, '17': 1 }, 'The response has other members (2).'],
+    [{ data: null, 'a@example.com': {} }, 'The response has data (null), and 1 more.'],
+    [
+      Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`m${i}`, true])),
+      `${Array.from({ length: 10 }, (_, i) => `m${i} (true)`).join(', ')}, and 2 more.`,
+    ],
+  ])('the dead letter of %j says what it has', async (body, says) => {
+    const { deadLetters } = await outcome({ items: stream }, always({ body }));
+    expect(deadLetters[0]?.message).toContain(`${says} A retry didn't help. Check baseUrl. If it is right, compare`);
+  });
+
   it.concurrent.each([{ items: [] }, { items: null }, { items: {} }, { items: [], error: null }])('%j has no records', async (body) => {
     expect(await outcome({ items: stream }, always({ body }))).toMatchObject({ keys: [], codes: [], asked: 1 });
   });

@@ -135,7 +135,7 @@ describe('a transient failure', () => {
     const tries = scene.server.requests.length;
     expect(tries).toBe(6);
     expect((error as Error).message).toBe(
-      `/x: gave up after ${tries} attempts over 10 s: it is tired. Retry later, or allow more time (retryForMs). ` +
+      `/x: gave up after ${tries} attempts over 10 s: it is tired. Retry later, or allow more time (retryFor; in code retryForMs). ` +
         'If the service keeps responding so, report it to the service.',
     );
     expect(scene.events.at(-1)).not.toHaveProperty('retryInMs');
@@ -148,7 +148,7 @@ describe('a transient failure', () => {
       retryable: true,
       message:
         '/x: gave up after 1 attempt: it is tired. The service asks for a wait of 3,600 s, but only 600 s are left. ' +
-        'Retry after that, or allow more time (retryForMs).',
+        'Retry after that, or allow more time (retryFor; in code retryForMs).',
     });
     expect(scene.clock.monotonicMs()).toBe(0);
     expect(scene.server.requests).toHaveLength(1);

@@ -81,6 +81,7 @@ function said(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): Said | undefined {
       return notOneOf(issue.values);
     case 'invalid_union':
       if (issue.discriminator !== undefined && keyIsMissing(input, issue.discriminator)) return { code: 'missing', message: 'is missing.' };
+      if ('options' in issue && Array.isArray(issue.options)) return notOneOf(issue.options);
       return { code: 'unfit', message: "isn't valid." };
     case 'invalid_format': {
       const format = FORMATS[issue.format];
@@ -152,10 +153,8 @@ function flat(issues: readonly z.core.$ZodIssue[], before: OptionIssue['path']):
     if (issue.code === 'invalid_element') return flat(issue.issues, path);
     const words = said(issue);
     const own: Said = words?.message === issue.message ? words : { message: issue.message, ...codeOf(issue) };
-    if (issue.code === 'invalid_union' && own.code !== 'missing' && own.code !== 'no-value') {
-      if ('options' in issue && Array.isArray(issue.options)) return [{ path, ...notOneOf(issue.options) }];
+    if (issue.code === 'invalid_union' && own.code !== 'missing' && own.code !== 'no-value')
       return closest(issue.errors, path) ?? [{ path, ...own }];
-    }
     return [{ path, ...own }];
   });
 }

@@ -190,7 +190,7 @@ test('an unreachable host is named, with the reason', async () => {
     code: 'HEADGATE_GAVE_UP',
     retryable: true,
     message:
-      '/x: gave up after 1 attempt: cannot connect to 127.0.0.1:1: connection refused. Retry later, or allow more time (retryForMs).',
+      '/x: gave up after 1 attempt: cannot connect to 127.0.0.1:1: connection refused. Retry later, or allow more time (retryFor; in code retryForMs).',
   });
   // No byte of the request was sent, so the budget isn't used.
   expect(source.gauges().budgets).toMatchObject([{ credential: 'app', used: 0 }]);

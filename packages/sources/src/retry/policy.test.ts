@@ -221,18 +221,22 @@ describe('errors say', () => {
     [
       transient(),
       { time: { failures: 0, elapsedMs: 0, leftMs: 0 } },
-      '/x: gave up after 1 attempt: no. Retry later, or allow more time (retryForMs). If the service keeps responding so, report it to the service.',
+      '/x: gave up after 1 attempt: no. Retry later, or allow more time (retryFor; in code retryForMs). If the service keeps responding so, report it to the service.',
     ],
     [
       transient(9_000, 503),
       { time: time(4_000) },
-      '/x: gave up after 4 attempts over 5 s: no. The service asks for a wait of 9 s, but only 4 s are left. Retry after that, or allow more time (retryForMs).',
+      '/x: gave up after 4 attempts over 5 s: no. The service asks for a wait of 9 s, but only 4 s are left. Retry after that, or allow more time (retryFor; in code retryForMs).',
     ],
-    [lost(false), { time: time(-1) }, '/x: gave up after 4 attempts over 5 s: no. Retry later, or allow more time (retryForMs).'],
+    [
+      lost(false),
+      { time: time(-1) },
+      '/x: gave up after 4 attempts over 5 s: no. Retry later, or allow more time (retryFor; in code retryForMs).',
+    ],
     [
       transient(0, 503),
       { ...outage(0, 2_000), time: time(2_000) },
-      '/x: gave up after 4 attempts over 7 s: no. Retry later, or allow more time (retryForMs).',
+      '/x: gave up after 4 attempts over 7 s: no. Retry later, or allow more time (retryFor; in code retryForMs).',
     ],
     [
       limited(2 * DAY_MS),
@@ -257,7 +261,7 @@ describe('errors say', () => {
     [
       answered({ kind: 'schema-mismatch', where: 'ids' }),
       { wasMismatch: true },
-      "/x: the response (400) doesn't match the toy service: ids. A retry didn't help. Check baseUrl. If it is right, the service may have changed or have an error: try another day.",
+      "/x: the response (400) doesn't match the toy service: ids. A retry didn't help. Check baseUrl. If it is right, compare the response with the documentation of the service, which may have changed.",
     ],
   ])('%#: what happened, and what to do', (failure, given, message) => {
     expect(messageOf(failure, given)).toBe(message);

@@ -268,14 +268,14 @@ function gaveUp({ about }: PolicyState, { kind, reason }: Pick<Fault, 'kind' | '
   const wanted = retryInMs > left ? ` The service asks for a wait of ${seconds(retryInMs)}, but only ${seconds(left)} are left.` : '';
   const hasResponse = kind === 'unusable' || kind === 'unreadable';
   const same = hasResponse && wanted === '' ? ' If the service keeps responding so, report it to the service.' : '';
-  const message = `${about.subject}: gave up after ${attempts}: ${reason}.${wanted} Retry ${wanted === '' ? 'later' : 'after that'}, or allow more time (retryForMs).${same}`;
+  const message = `${about.subject}: gave up after ${attempts}: ${reason}.${wanted} Retry ${wanted === '' ? 'later' : 'after that'}, or allow more time (retryFor; in code retryForMs).${same}`;
   return new SourceError({ ...about, code: 'HEADGATE_GAVE_UP', retryable: true, message });
 }
 
 function schemaMismatch({ about, wasMismatch }: PolicyState, where: string): SourceError {
   const message =
     `${about.subject}: the response (${about.status}) doesn't match the ${about.service} service: ${where}. ` +
-    `${wasMismatch ? "A retry didn't help. " : ''}Check baseUrl. If it is right, the service may have changed or have an error: try another day.`;
+    `${wasMismatch ? "A retry didn't help. " : ''}Check baseUrl. If it is right, compare the response with the documentation of the service, which may have changed.`;
   return new SourceError({ ...about, code: 'HEADGATE_UNFIT_ANSWER', retryable: true, message });
 }
 
