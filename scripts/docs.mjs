@@ -11,6 +11,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { open } = parseArgs({ options: { open: { type: 'boolean', default: false } } }).values;
 const dist = join(root, 'apps/site/dist');
 
+// The packages are built first, so the first site takes minutes.
+process.stderr.write('Building the packages and the site. This takes some minutes, and seconds if nothing has changed.\n');
 const { status } = spawnSync('turbo', ['run', 'site', '--output-logs=errors-only'], { cwd: root, stdio: ['ignore', 2, 2] });
 if (status !== 0) process.exit(status ?? 1);
 process.stdout.write(`The site is in ${relative(process.env.INIT_CWD ?? root, dist)}.\n`);

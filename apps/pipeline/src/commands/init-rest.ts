@@ -54,9 +54,7 @@ export async function initRest(options: InitRestOptions, context: CommandContext
   const tried = await triedOnce(pipeline, JSON.stringify({ stream: target.stream }), config, context);
   signal.throwIfAborted();
   if (typeof tried === 'string') {
-    // The end of the message is about a run.
-    const reason = tried.replace(' Then start the run again. No data is lost.', '');
-    stderr.write(`headgate: ${reason}\n${credentialHint(options, tried)}No configuration was written.\n`);
+    stderr.write(`headgate: ${tried}\n${credentialHint(options, tried)}No configuration was written.\n`);
     return 1;
   }
   const guessed = guessStream(tried.answer, target.query);

@@ -143,7 +143,10 @@ async function answers(query: () => Promise<unknown>): Promise<ProbeResult> {
     if (retryable === undefined) throw error;
     if (endsSource !== true && !retryable) return { ok: true, message: `answers: ${message}` };
     // The end of the message addresses programs that use the library, so it is replaced.
-    return { ok: false, message: message.replace(/ Retry (?:later|after that), or allow more time \(retryForMs\)\.$/, LATER) };
+    return {
+      ok: false,
+      message: message.replace(/ Retry (?:later|after that), or allow more time \(retryFor; in code retryForMs\)\.$/, LATER),
+    };
   }
 }
 

@@ -2,7 +2,7 @@ import type { Pipeline } from '@headgate/pipeline';
 import type { TriedStream } from '@headgate/rest';
 import { creditPool } from '@headgate/throttle';
 import { LaneHeldError } from '@headgate/topics';
-import { failureText } from '../run/failure-text.ts';
+import { failureText, sourceText } from '../run/failure-text.ts';
 import { ownOpenLog } from '../run/open-topic-log.ts';
 import type { ConfigOfLog } from '../run/topics.ts';
 import { durationWords } from '../status/text/duration-words.ts';
@@ -30,7 +30,7 @@ export async function tryStream({ stream: of, fields }: TryOptions, context: Com
   const tried = await triedOnce(pipeline, requestOf(pipeline, stream, fields), config, context);
   signal.throwIfAborted();
   if (typeof tried === 'string') {
-    stderr.write(`headgate: ${tried}\n`);
+    stderr.write(`headgate: ${tried} Nothing was written. Then try again.\n`);
     return 1;
   }
   stdout.write(`${triedLines(tried).join('\n')}\n`);
@@ -54,7 +54,7 @@ export async function triedOnce(
       if (full !== undefined) return `not sent: its budget is used up${full}`;
       return (await within(PROBED_WITHIN_MS, probe.query())) as TriedStream;
     } catch (error) {
-      return failureText(error);
+      return sourceText(error);
     } finally {
       await probe.source.close();
     }

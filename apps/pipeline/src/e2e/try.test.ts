@@ -76,3 +76,36 @@ shop:
     await new Promise((resolve) => server.close(resolve));
   }
 });
+
+it('try without a usable response says so, and nothing about a run', async () => {
+  let status = 401;
+  const server = createServer((_, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end('{"results":[]}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    await using place = await workplace(`
+topics: { driver: sqlite, file: headgate.db }
+shop:
+  use: rest
+  baseUrl: http://127.0.0.1:${(server.address() as AddressInfo).port}
+  credentials: [{ name: app, bearer: "\${TOKEN}" }]
+  limit: { requests: 50, window: 1s }
+  streams:
+    items: { get: /items, records: "$.items[*]", key: $.id }
+    parts: { get: /parts, key: $.id }
+`);
+    const refused = await place.headgate('try', 'shop.items');
+    const ends = 'shop refuses the credential (401). Check its secret. Nothing was written. Then try again.\n';
+    expect([refused.code, refused.stderr]).toEqual([1, `headgate: shop credential app: ${ends}`]);
+    status = 200;
+    const other = await place.headgate('try', 'shop.items');
+    expect(other.stderr).toContain('got nothing. The response has results (a list). Check baseUrl. If it is right, compare the response');
+    expect(other.stderr).not.toMatch(/start the run|No data is lost|another day/u);
+    const enqueued = await place.headgate('enqueue', 'shop', '{"stream":"item"}');
+    expect(enqueued.stderr).toContain("The job is malformed: stream isn't known. Write items or parts.");
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});

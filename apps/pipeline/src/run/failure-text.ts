@@ -11,8 +11,13 @@ export function failureText(error: unknown): string {
     const who = pid === null ? 'Another process' : `Another run (process ${pid}${since})`;
     return `${who} is using this log. Stop it, or wait until it ends. No data is lost.`;
   }
+  const isOfCredential = error instanceof SourceError && error.credential !== undefined;
+  return `${sourceText(error)}${isOfCredential ? ' Then start the run again. No data is lost.' : ''}`;
+}
+
+/** Returns an error of a request as text. If it's about a credential, the text also names the service. */
+export function sourceText(error: unknown): string {
   const said = errorText(error);
-  if (!(error instanceof SourceError) || error.credential === undefined) return said;
-  const whose = said.startsWith(`${error.credential}: `) ? `${error.service} credential ` : '';
-  return `${whose}${said} Then start the run again. No data is lost.`;
+  const isOfCredential = error instanceof SourceError && error.credential !== undefined && said.startsWith(`${error.credential}: `);
+  return isOfCredential ? `${error.service} credential ${said}` : said;
 }

@@ -35,3 +35,21 @@ test('the terminal is redrawn five times a second while events arrive, and once 
   expect(terminal.text).toContain('the last of all');
   expect(clock.pending).toBe(0);
 });
+
+test('the ^C that a terminal echoes goes with the next frame, or with the last one', async () => {
+  const clock = virtualClock();
+  const terminal = new FakeTerminal({ isTTY: true, columns: 100 });
+  const view = () => busyView({ now: clock.epochMs() });
+  const about = { stderr: terminal, clock, units: {}, header: 'headgate run', color: false, timeZone: 'UTC' } as const;
+  const display = createLiveDisplay({ ...about, view, commandFor: (_, topic) => topic });
+  for (const ms of [50, 150, 1_000]) {
+    terminal.write('^C');
+    display.event({ type: 'notice', level: 'warn', message: 'news' });
+    await clock.advance(ms);
+  }
+  terminal.write('^C');
+  display.close();
+  const screen = terminal.screen().filter((line) => line !== '');
+  expect(screen.length).toBeGreaterThan(0);
+  expect(screen.filter((line) => !line.endsWith('news'))).toEqual([]);
+});

@@ -4,7 +4,9 @@ import { startBooks, startFollowers } from '@headgate/sandbox';
 import { expect, it } from 'vitest';
 import { books } from '../pipelines/books.ts';
 import { followers } from '../pipelines/followers.ts';
+import { busyView } from './page/busy-view.fixture.ts';
 import { place } from './shown-run.fixture.ts';
+import { summaryText } from './summary-text.ts';
 
 const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1 } } as const;
 
@@ -147,4 +149,19 @@ it('the summary of a run without anything to do says what would make it request 
     'To ask again:     headgate run --again followers',
     '                  To repeat, set every, such as every: 24h, in followers.',
   ]);
+});
+
+it('the summary names the topic with the most results, and not the one with the jobs of child streams', () => {
+  const { pipelines } = busyView();
+  const { followers } = pipelines;
+  if (followers === undefined) throw new TypeError('the view has followers');
+  const blog = { ...followers, records: { posts: 6, comments: 12, requests: 24 } };
+  const summary = (records: typeof blog.records) =>
+    summaryText({
+      view: busyView({ changed: { pipelines: { blog: { ...blog, records } } } }),
+      commandFor: (...words) => words.join(' '),
+      outcome: 'done',
+    });
+  expect(summary(blog.records)).toMatch(/^Read it: +read blog\.comments --max 10$/mu);
+  expect(summary({ posts: 0, comments: 0, requests: 24 })).not.toContain('Read it');
 });

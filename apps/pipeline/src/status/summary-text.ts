@@ -270,10 +270,11 @@ function continueLine(view: RunView): string {
   return `${'To continue:'.padEnd(18)}run the same command again: it continues ${where}.`;
 }
 
-/** The topic with the most records of the first pipeline that wrote any. */
+/** The topic with the most records, other than jobs, of the first pipeline that wrote any. */
 function topicToRead({ pipelines }: RunView, names: (topic: string) => string): string | undefined {
   for (const [name, { records }] of Object.entries(pipelines)) {
-    const [most] = Object.entries(records).toSorted(([, one], [, other]) => other - one);
+    const results = Object.entries(records).filter(([topic]) => topic !== 'requests');
+    const [most] = results.toSorted(([, one], [, other]) => other - one);
     if (most !== undefined && most[1] > 0) return names(`${name}.${most[0]}`);
   }
   return undefined;
