@@ -88,7 +88,7 @@ it.each([
   expect([...notices]).toEqual([undefined, `${ended} (410). The listing restarts.`]);
   const stuck = `Three restarts at ${returned.at(-1)?.at} returned no newer record.`;
   const cure =
-    "If one listing can't return all records of that time, write larger pages (size) or a more precise {since}, or split the listing (for). Otherwise start the crawl again later.";
+    "If one listing can't return all records of that time, write larger pages (size) or a more precise {since}, or split the listing (for). Otherwise start the listing again later.";
   expect(error).toMatchObject({ code: 'HEADGATE_CURSOR_LOOP', message: `${ended} again (410). ${stuck} ${cure}` });
 });
 

@@ -86,9 +86,9 @@ export function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered
 
 /** Why a listing doesn't restart again, and what to do. `from`: the time at which it restarted, if it is ordered by time. */
 function stuckAt(from: Time | undefined): string {
-  if (from === undefined) return 'It has restarted three times. Start the crawl again later.';
+  if (from === undefined) return 'It has restarted three times. Start the listing again later.';
   const cure = 'write larger pages (size) or a more precise {since}, or split the listing (for)';
-  return `Three restarts at ${from} returned no newer record. If one listing can't return all records of that time, ${cure}. Otherwise start the crawl again later.`;
+  return `Three restarts at ${from} returned no newer record. If one listing can't return all records of that time, ${cure}. Otherwise start the listing again later.`;
 }
 
 /** The error code that a rule sets: its text, or the first 60 characters of the value at its path. */

@@ -75,7 +75,7 @@ function* warningsOf(
 ): Generator<string> {
   const { key, pages, since, records: at } = stream;
   if (records.length === 0)
-    yield `${at === undefined ? 'the answer' : `records: ${at.text}`} returns no records. Check the form of the response.`;
+    yield `${at === undefined ? 'the response' : `records: ${at.text}`} has no records. Check the form of the response.`;
   const paths = keyPaths(key);
   if (paths.length > 0) {
     const text = paths.map((path) => path.text).join(', ');

@@ -176,7 +176,7 @@ function credentialsOf(lanes: readonly LaneLeft[]): readonly string[] {
 function planText(plans: readonly Planned[], now: number): string {
   const rows = plans.flatMap((one) => rowsOf(one, now));
   const after = plans.reduce((sum, { left }) => sum + left.after, 0);
-  const behind = after > 0 ? `${countWords(after, 'piece', 'pieces')} of work after crawls; no requests needed.\n` : '';
+  const behind = after > 0 ? `${countWords(after, 'piece', 'pieces')} of work after jobs; no requests needed.\n` : '';
   if (rows.length === 0) return behind === '' ? 'All jobs are done.\n' : behind;
   const table = [['', '', 'requests', 'with', 'done'], ...rows];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => displayWidth(row[column] ?? ''))));
@@ -199,8 +199,7 @@ function rowsOf(of: Planned, now: number): string[][] {
   const { lanes } = left;
   const every = withWords(credentialsOf(lanes));
   const rows = groups?.map((group) => groupRow(group, every)) ?? walks.slice(0, LISTED).map(walkRow);
-  if (groups === undefined && walks.length > LISTED)
-    rows.push([`and ${countWords(walks.length - LISTED, 'more crawl')}`, '', '', every, '']);
+  if (groups === undefined && walks.length > LISTED) rows.push([`and ${countWords(walks.length - LISTED, 'more job')}`, '', '', every, '']);
   const keys = lanes.reduce((sum, lane) => sum + lane.keys, 0);
   const own = forecast(
     lanes.map((lane) => ({ ...lane, walks: [] })),

@@ -33,7 +33,7 @@ it('reports the remaining work at a stop, however much of it was in flight', asy
   stop.onSignal('SIGINT');
   expect(await ended).toBe(130);
   expect(await said()).toMatch(
-    /: 2 of 1,234 crawls, 2 pages, 2 ids[^]*continues with @user_2 at page 1, @user_3 at page 1, @user_4 at page 1 and 1,229 more\.\n/u,
+    /: 2 of 1,234 jobs, 2 pages, 2 ids[^]*continues with @user_2 at page 1, @user_3 at page 1, @user_4 at page 1 and 1,229 more\.\n/u,
   );
 });
 
@@ -120,7 +120,7 @@ it.each([
   expect(await ended).toBe(0);
   const text = await said();
   expect(text.includes('\u001B')).toBe(moves);
-  expect(text).toMatch(/Done in .+: 1 crawl, 1 page, 1 id -> /u);
+  expect(text).toMatch(/Done in .+: 1 job, 1 page, 1 id -> /u);
 });
 
 interface StartedOptions {

@@ -18,7 +18,7 @@ it('a run writes all 45 books of an author page by page, each once, even across 
   killed.child.kill('SIGKILL');
   await killed.ended;
   const run = await place.headgate('run');
-  expect([run.code, run.stderr]).toEqual([0, expect.stringMatching(/1 crawl, 2 pages, 5 books +-> books\.authors/)]);
+  expect([run.code, run.stderr]).toEqual([0, expect.stringMatching(/1 job, 2 pages, 5 books +-> books\.authors/)]);
   expect(service.asked).toEqual(['1/100', '2/100', '3/100', '3/100', '4/100'].map((page) => `Ada Brook ${page}`));
   const records = await place.records('books.authors');
   expect(records.map(pageOf)).toEqual([

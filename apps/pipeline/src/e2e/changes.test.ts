@@ -78,7 +78,7 @@ describe('headgate run, emit: [pages, changes]', () => {
     const so = await written();
     expect(so % 5_000).toBe(0);
     expect(so).toBeLessThan(120_000);
-    expect((await place.headgate('plan')).stdout).toBe('1 piece of work after crawls; no requests needed.\n');
+    expect((await place.headgate('plan')).stdout).toBe('1 piece of work after jobs; no requests needed.\n');
 
     const last = await place.headgate('run');
     expect([last.code, last.stderr]).toEqual([0, expect.stringMatching(/the comparison of its last two crawls continues[^]* unfollowed/u)]);

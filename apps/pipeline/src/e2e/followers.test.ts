@@ -22,7 +22,7 @@ describe('headgate run, followers', () => {
       await place.write('headgate.yaml', followersYaml({ url: service.url, users: ['alpha'] }));
 
       const run = await place.headgate('run');
-      expect(run.stderr).toContain('1 crawl, 6 pages');
+      expect(run.stderr).toContain('1 job, 6 pages');
       expect([run.code, run.stdout]).toEqual([0, '']);
       const ids = await place.records('followers.ids');
       expect(idsOf(ids)).toEqual(pages.flatMap(({ ids: some }) => some));

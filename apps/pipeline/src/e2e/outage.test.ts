@@ -143,7 +143,7 @@ it('a service without responses, and rate limits after the outage, costs no requ
   expect(code).toBe(130);
   // `At least` appears if the first process ends before it has counted the remaining jobs.
   expect(stderr).toMatch(
-    /^Waited for: {7}followers: every attempt failed for the last .* \(\d+ attempts\): .+\. (?:12|At least \d+) crawls? stays? for the next run\.$/mu,
+    /^Waited for: {7}followers: every attempt failed for the last .* \(\d+ attempts\): .+\. (?:12|At least \d+) jobs? stays? for the next run\.$/mu,
   );
 
   const second = place.start('run', '--json');

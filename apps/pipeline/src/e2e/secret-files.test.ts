@@ -29,7 +29,7 @@ describe('a secret in a file', () => {
     const { code, stderr } = await run.ended;
     expect([code, signedBy('old'), service.requests.filter(({ status }) => status !== 200)]).toEqual([0, before, []]);
     expect(signedBy('new')).toBe(60 - before);
-    expect(stderr).toContain('1 crawl, 60 pages, 60,000 ids');
+    expect(stderr).toContain('1 job, 60 pages, 60,000 ids');
     expect(stderr).not.toContain('never-shown');
   });
 

@@ -24,7 +24,7 @@ describe('a started job that its topic no longer has', () => {
       pipelines: [{ walks: [{ key: '@alpha', page: before.length / 10 + 1 }] }],
     });
     const last = await place.headgate('run');
-    expect([last.code, last.stderr]).toEqual([0, expect.stringContaining('1 crawl')]);
+    expect([last.code, last.stderr]).toEqual([0, expect.stringContaining('1 job')]);
     expect([...before, ...(await ids(place))]).toEqual(service.followersOf('alpha'));
     expect(new Set(service.requests.map(({ cursor }) => cursor)).size).toBe(40);
     expect(await stateKeys(place, '/job/')).toEqual([]);

@@ -64,7 +64,7 @@ describe('the row of a job', () => {
     expect(run.plain.text).not.toMatch(/nothing left|waits/u);
     expect(run.view().work).toMatchObject([{ key: '@alpha', doing: { state: 'requesting', since: START } }]);
     run.stop();
-    expect(lines(run)).toContain('stopping: waiting for 1 answer, at most 10 s; the next run continues with the remaining jobs');
+    expect(lines(run)).toContain('stopping: waiting for 1 response, at most 10 s; the next run continues with the remaining jobs');
     silent.closeAllConnections();
     silent.close();
   });

@@ -88,6 +88,6 @@ it('a run reports why a lane can’t continue while others do, and that the run 
   run.stop();
   expect((await run.finish()).outcome).toBe('failed');
   expect(run.summary()).toMatch(
-    /^Stopped after 15 m \d+ s: 0 of 1 crawl, 2 pages, 20 ids +-> followers\.pages \(2\)[^]*^To continue: +run the same command again: it continues /mu,
+    /^Stopped after 15 m \d+ s: 0 of 1 job, 2 pages, 20 ids +-> followers\.pages \(2\)[^]*^To continue: +run the same command again: it continues /mu,
   );
 });

@@ -71,7 +71,7 @@ function workMetrics(view: RunView): Metric[] {
     },
     counter(
       'headgate_walks_total',
-      'Jobs that are crawled page by page, by result.',
+      'Jobs that take pages, by result.',
       counted(pipelines, 'state', ({ walks }) => walks),
     ),
     counter(
@@ -125,7 +125,7 @@ function standingMetrics(view: RunView): Metric[] {
     ),
     gauge(
       'headgate_walks_unknown',
-      '1 while crawls of unknown size remain, which can need more requests; otherwise 0.',
+      '1 while jobs of unknown size remain, which can need more requests; otherwise 0.',
       each(({ progress }) => (progress.isExact ? 0 : 1)),
     ),
     gauge(

@@ -121,14 +121,14 @@ export function notesOf(view: RunView): readonly Note[] {
   return [...stopping, ...full, ...idle];
 }
 
-/** Names the work that a stop waits for: `stopping: waiting for 3 answers and 1 write, at most 10 s; the next run continues with …`. */
+/** Names the work that a stop waits for: `stopping: waiting for 3 responses and 1 write, at most 10 s; the next run continues with …`. */
 function stoppingWords({ work, logUnavailable }: RunView): string {
   const count = (state: NonNullable<RunView['work'][number]['doing']>['state']): number =>
     work.filter(({ doing }) => doing?.state === state).length;
   const parts = [
-    count('requesting') > 0 ? countWords(count('requesting'), 'answer') : '',
+    count('requesting') > 0 ? countWords(count('requesting'), 'response') : '',
     count('writing') > 0 ? countWords(count('writing'), 'write') : '',
-    count('behind') > 0 ? 'the work after a crawl' : '',
+    count('behind') > 0 ? 'the work after a job' : '',
     logUnavailable === undefined ? '' : 'the log',
   ].filter((part) => part !== '');
   const what = parts.length === 0 ? 'releasing its lanes' : `waiting for ${parts.join(' and ')}, at most 10 s`;

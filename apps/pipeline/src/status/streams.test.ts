@@ -55,6 +55,7 @@ describe('the streams of a service', () => {
       '  posts     ██████████████████  2 pages            12 records  done',
       '',
     ]);
+    expect([...frame, run.summary()].join('\n')).not.toMatch(/crawl|walk/u);
     const { pipelines, work } = run.view();
     expect(pipelines['blog']?.groups).toMatchObject({ comments: { done: expect.any(Number) as number, isExact: true } });
     expect(work.filter((row) => row.kind === 'walk' && row.group === 'comments').length).toBeGreaterThan(1);

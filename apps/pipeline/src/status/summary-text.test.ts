@@ -31,9 +31,9 @@ it('the summary names at most ten failed crawls with their reasons, and the comm
   expect((await run.finish()).outcome).toBe('done');
   const summary = run.summary().split('\n');
   expect(summary.slice(0, 3)).toEqual([
-    expect.stringMatching(/^Done in .*: 1 crawl, 3 pages, 30 ids -> followers\.pages \(3\)$/u),
+    expect.stringMatching(/^Done in .*: 1 job, 3 pages, 30 ids -> followers\.pages \(3\)$/u),
     '123 requests: 123 answered. None was rate-limited.',
-    '120 crawls failed: headgate read followers.dead-letters',
+    '120 jobs failed:  headgate read followers.dead-letters',
   ]);
   expect(summary.filter((line) => /^ {2}@gone_\d+ +there is no such user \(404/u.test(line))).toHaveLength(10);
   expect(summary.slice(-3)).toEqual([
@@ -62,10 +62,10 @@ it('the summary of a stopped run lists what each pipeline did, what it left, and
   run.stop();
   expect((await run.finish()).outcome).toBe('stopped');
   expect(run.summary().split('\n')).toEqual([
-    expect.stringMatching(/^Stopped after .* m?s: 0 of 3 crawls, 2 pages, 20 ids +-> followers\.pages \(2\)$/u),
-    expect.stringMatching(/^ +1 crawl, 2 pages, 32 books; 1 key -> books\.authors \(2\)$/u),
+    expect.stringMatching(/^Stopped after .* m?s: 0 of 3 jobs, 2 pages, 20 ids +-> followers\.pages \(2\)$/u),
+    expect.stringMatching(/^ +1 job, 2 pages, 32 books; 1 key -> books\.authors \(2\)$/u),
     '5 requests: 5 answered. None was rate-limited.',
-    '1 crawl failed:   headgate read followers.dead-letters',
+    '1 job failed:     headgate read followers.dead-letters',
     expect.stringMatching(/^ {2}@nobody {2}there is no such user/u),
     '  To retry:       headgate replay followers.dead-letters',
     '1 dead letter:    headgate read books.dead-letters',
@@ -108,7 +108,7 @@ it('the summary of a stopped run names the service that it waited for, for how l
     expect.stringMatching(/^Stopped after .*: nothing was written\.$/u),
     expect.stringMatching(/^\d+ requests: \d+ failed \(\d+ times 503\)\. None was rate-limited\.$/u),
     expect.stringMatching(
-      /^Waited for: {7}followers: every attempt failed for the last .*\d+ m?s \(\d+ attempts\): the service failed \(503\)\. 20 crawls stay for the next run\.$/u,
+      /^Waited for: {7}followers: every attempt failed for the last .*\d+ m?s \(\d+ attempts\): the service failed \(503\)\. 20 jobs stay for the next run\.$/u,
     ),
     expect.stringMatching(/^To continue: {6}run the same command again: it continues with @user_0 at page 1, .* and 17 more\.$/u),
   ]);

@@ -138,11 +138,9 @@ function arrivals(view: RunView, names: (topic: string) => string, isOver: boole
     const all = Math.max(walks.started, ended + (left?.count ?? 0));
     const isMore = left !== undefined && all > walks.completed;
     const about = left?.isExact === false ? 'at least ' : '';
-    const crawls = isMore
-      ? `${groupedNumber(walks.completed)} of ${about}${countWords(all, 'crawl')}`
-      : countWords(walks.completed, 'crawl');
+    const jobs = isMore ? `${groupedNumber(walks.completed)} of ${about}${countWords(all, 'job')}` : countWords(walks.completed, 'job');
     const parts = [
-      ...(walks.completed + pages > 0 ? [`${crawls}, ${countWords(pages, 'page')}, ${itemsWords(items, name, unitsOf(view))}`] : []),
+      ...(walks.completed + pages > 0 ? [`${jobs}, ${countWords(pages, 'page')}, ${itemsWords(items, name, unitsOf(view))}`] : []),
       ...(keys.answered > 0 ? [countWords(keys.answered, 'key')] : []),
     ];
     const topics = Object.entries(records).map(([topic, count]) => `${safeText(names(`${name}.${topic}`))} (${groupedNumber(count)})`);
@@ -208,7 +206,7 @@ function failures({ pipelines, work, deadLetters }: RunView, { names, ...command
     const failed = new Set(rows.map(({ key }) => key));
     const others = deadLetters.last.filter((one) => one.topic === topic && !failed.has(one.key));
     return [
-      ...failureLines({ ...commands, topic, what: (count) => `${countWords(count, 'crawl')} failed:`, total: walks.failed, known: rows }),
+      ...failureLines({ ...commands, topic, what: (count) => `${countWords(count, 'job')} failed:`, total: walks.failed, known: rows }),
       ...failureLines({
         ...commands,
         topic,
@@ -254,7 +252,7 @@ function unreachedLog({ logUnavailable, now }: RunView): string[] {
 function failingServices(view: RunView): string[] {
   return failingPipelines(view).map(({ pipeline, since, attempts, reason }) => {
     const { count, isExact } = walksLeft(view, pipeline);
-    const left = count === 0 ? 'The remaining work' : `${isExact ? '' : 'At least '}${countWords(count, 'crawl')}`;
+    const left = count === 0 ? 'The remaining work' : `${isExact ? '' : 'At least '}${countWords(count, 'job')}`;
     const tried = `every attempt failed for the last ${durationWords(view.now - since)} (${countWords(attempts, 'attempt')})`;
     return `${'Waited for:'.padEnd(18)}${pipeline}: ${tried}: ${safeText(reason, 200)}. ${left} ${count > 1 ? 'stay' : 'stays'} for the next run.`;
   });

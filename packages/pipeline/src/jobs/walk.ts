@@ -189,7 +189,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
         emit({
           type: 'notice',
           level: 'info',
-          message: `${key}: a later crawl has continued this failed one, so the replay has nothing to do`,
+          message: `${key}: a later job has continued this failed one, so the replay has nothing to do`,
         });
         nextOf(key);
         release(record.offset);

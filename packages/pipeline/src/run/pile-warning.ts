@@ -27,8 +27,8 @@ export function pileWarning({ pipeline, clock, isWalking, warn }: PileWarningOpt
     isWarned = true;
     const fact = isLate
       ? `a job waited ${seconds(Math.round(waitedMs / 1_000))} before it started, but \`every\` is ${seconds(everyMs / 1_000)}`
-      : `${key} is due again while its previous crawl is unfinished`;
-    warn(`${pipeline.name}: ${fact}. Jobs pile up if crawling the whole list takes longer than \`every\`. Increase \`every\`.`);
+      : `${key} is due again while its previous job is unfinished`;
+    warn(`${pipeline.name}: ${fact}. Jobs pile up if the whole list takes longer than \`every\`. Increase \`every\`.`);
   };
 }
 

@@ -314,7 +314,7 @@ test.each([
   };
   await expect.poll(inWork).toBeGreaterThanOrEqual(6);
   expect(warnings).toEqual([
-    expect.stringMatching(/^shelves: a is due again while its previous crawl is unfinished\. .*Increase `every`\.$/),
+    expect.stringMatching(/^shelves: a is due again while its previous job is unfinished\. .*Increase `every`\.$/),
   ]);
   gate.resolve();
   await running.stop();

@@ -69,7 +69,7 @@ async function planAndRun(place: SharedKafkaPlace): Promise<void> {
   const plan = await work.headgate('plan');
   expect([plan.code, plan.stdout]).toEqual([0, expect.stringMatching(/@alpha[\s\S]*@beta/)]);
   const first = await work.headgate('run');
-  expect([first.code, first.stdout, first.stderr]).toEqual([0, '', expect.stringContaining('3 crawls, 17 pages')]);
+  expect([first.code, first.stdout, first.stderr]).toEqual([0, '', expect.stringContaining('3 jobs, 17 pages')]);
   expect([service.requests.length, askedAgain(place)]).toEqual([17, 0]);
   const second = await work.headgate('run');
   expect([second.code, second.stderr]).toEqual([0, expect.stringContaining('Nothing to do')]);
@@ -112,7 +112,7 @@ async function enqueueFromListAndStdin({ work, service, broker, prefix }: Shared
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('Nothing was added')]);
   expect(await committed(broker.brokers, `${prefix}followers.requests`)).toHaveLength(before + 3);
   const run = await work.headgate('run');
-  expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('3 crawls, 9 pages')]);
+  expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('3 jobs, 9 pages')]);
   expect(service.requests).toHaveLength(17 + 9);
 }
 
@@ -139,7 +139,7 @@ async function takeMalformedJobs({ work, broker, prefix, service }: SharedKafkaP
   ]);
   const asked = service.requests.length;
   const run = await work.headgate('run');
-  expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('2 crawls, 5 pages')]);
+  expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('2 jobs, 5 pages')]);
   expect(service.requests.length - asked).toBe(5);
 
   const deadLetters = await committed(broker.brokers, `${prefix}followers.dead-letters`);

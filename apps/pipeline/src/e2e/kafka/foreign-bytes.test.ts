@@ -31,7 +31,7 @@ describe.skipIf(WHY_NOT !== undefined)(`binary requests of another client${BECAU
     ]);
 
     const run = await work.headgate('run');
-    expect([run.code, run.stderr]).toEqual([1, expect.stringMatching(/3 crawls[^]*dead letter[^]*dead letter/u)]);
+    expect([run.code, run.stderr]).toEqual([1, expect.stringMatching(/3 jobs[^]*dead letter[^]*dead letter/u)]);
     for (const service of ['followers', 'books']) {
       const deadLetters = (await committed(place.broker.brokers, `${service}.dead-letters`)).map(({ key, value }) => ({
         key,

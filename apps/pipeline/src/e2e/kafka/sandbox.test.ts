@@ -15,7 +15,7 @@ describe.skipIf(WHY_NOT !== undefined)(`a sandbox with Kafka${BECAUSE}`, () => {
       'followers: { $1, credentials: [{ name: app, bearer: any }], users: [alpha], emit: [ids] }',
     );
     await place.write('headgate.yaml', `${lines.replace(/^books: .*\n/mu, '')}status: false\n`);
-    expect((await place.headgate('run')).stderr).toContain('1 crawl, 1 page, 3 ids');
+    expect((await place.headgate('run')).stderr).toContain('1 job, 1 page, 3 ids');
     expect((await place.headgate('read', 'followers.ids')).stdout.match(/"user":"@alpha"/gu)).toHaveLength(3);
     sandbox.child.kill('SIGINT');
     expect((await sandbox.ended).code).toBe(130);

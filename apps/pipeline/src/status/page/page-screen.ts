@@ -77,7 +77,7 @@ export function pageJobs(view: RunView, filter: JobFilter, times: TimeWords): Pa
 function totals(view: RunView): string[] {
   return Object.entries(view.pipelines).map(([name, { walks, pages, items, keys }]) => {
     const keysSaid = keys.answered > 0 ? [`${countWords(keys.answered, 'key')} answered`] : [];
-    const pagesSaid = [`${countWords(walks.completed, 'crawl')} done`, countWords(pages, 'page'), itemsWords(items, name, unitsOf(view))];
+    const pagesSaid = [`${countWords(walks.completed, 'job')} done`, countWords(pages, 'page'), itemsWords(items, name, unitsOf(view))];
     return `${name}: ${[...(walks.started > 0 || keysSaid.length === 0 ? pagesSaid : []), ...keysSaid].join(', ')}`;
   });
 }
@@ -163,7 +163,7 @@ function aboutRows({ about: { version, host, pid, config, log, group, lanes, pip
           name,
           [
             ...(credentials === undefined ? [] : [`${countWords(credentials.length, 'credential')}: ${credentials.join(', ')}`]),
-            everyMs === undefined ? 'lists crawled once' : `lists crawled every ${durationWords(everyMs)}`,
+            everyMs === undefined ? 'lists requested once' : `lists requested every ${durationWords(everyMs)}`,
             `at most ${groupedNumber(maxOutstanding)} items requested and not yet written`,
           ].join('; '),
         ] as const,
