@@ -38,6 +38,8 @@ export interface TableOptions {
   readonly edits?: readonly EditKind[];
   /** Precision of times in ms. Default: 1,000. */
   readonly precisionMs?: number;
+  /** Rounds times to their precision. Default: down. */
+  readonly round?: (units: number) => number;
   /** Maximum time in ms until lists show a change. Default: 0. */
   readonly lagMs?: number;
   /** Part of `lagMs` that each change takes, from 0 to 1. Default: what the edit says. */
@@ -70,6 +72,7 @@ export class Table {
     this.options = {
       edits: ['add', 'change', 'remove'],
       precisionMs: 1_000,
+      round: Math.floor,
       lagMs: 0,
       lag: undefined,
       first: undefined,
@@ -93,9 +96,9 @@ export class Table {
   }
 
   #put(kind: EditKind, now: number, before: Version | undefined, lag: number): void {
-    const { precisionMs, lagMs, lag: own = lag } = this.options;
+    const { precisionMs, round, lagMs, lag: own = lag } = this.options;
     const id = before?.id ?? this.#service.nextId();
-    const at = Math.floor(now / precisionMs) * precisionMs;
+    const at = round(now / precisionMs) * precisionMs;
     const version: Version = {
       id,
       version: (before?.version ?? 0) + 1,

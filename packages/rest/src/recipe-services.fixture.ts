@@ -195,10 +195,11 @@ function hubspot(service: EmulatedService): ReturnType<Emulator> {
 
 function notion(service: EmulatedService): ReturnType<Emulator> {
   // A cursor may be the ID of the next row, wherever that row is by then. It isn't documented what happens if that row is gone.
-  const { isCounted } = service.unknowns;
+  const { isCounted, choice } = service.unknowns;
   const pages = service.table({
     stream: 'rows',
     precisionMs: MINUTE_MS,
+    round: choice % 2 === 0 ? Math.floor : Math.round,
     edits: isCounted ? ['add', 'change'] : ['add', 'change', 'remove'],
   });
   return {
