@@ -15,7 +15,7 @@ const WAYS = {
   page: { page: { query: 'page' } },
   offset: { offset: { query: 'offset' } },
   link: { link: 'next' },
-  cursor: { cursor: '$.cursor', as: { query: 'page' } },
+  cursor: { cursor: '$.cursor', as: { query: 'after' } },
 } as const;
 type Way = keyof typeof WAYS;
 
@@ -60,12 +60,16 @@ it(
               'GET /items': ({ query, url, path }) => {
                 // Fails until the run ends, also when the request is retried.
                 if (failsAt >= 0 && asked++ >= failsAt) return { body: {} };
+                // A cursor names the last row's place, so it finds the next one whatever has moved. A page number in disguise would not.
+                const placeOf = ({ id, at }: Row): string => (order === 'fixed' ? String(id).padStart(2, '0') : at);
                 const found = [...rows.values()]
-                  .filter(({ at }) => at >= (query.get('since') ?? ''))
-                  .toSorted((one, other) => (order === 'fixed' ? one.id - other.id : one.at < other.at ? -1 : 1));
+                  .filter((row) => row.at >= (query.get('since') ?? '') && placeOf(row) > (query.get('after') ?? ''))
+                  .toSorted((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
                 const page = Number(query.get('page') ?? 1);
                 const from = Number(query.get('offset') ?? (page - 1) * size);
                 const more = from + size < found.length;
+                const items = found.slice(from, from + size);
+                const end = items.at(-1);
                 const next = new URLSearchParams({ ...Object.fromEntries(query), page: String(page + 1) }).toString();
                 return {
                   headers: {
@@ -73,7 +77,7 @@ it(
                     date: new Date(FIRST + minute * MINUTE + 1_000).toUTCString(),
                     ...(more && { link: `<${url}${path}?${next}>; rel="next"` }),
                   },
-                  body: { items: found.slice(from, from + size), cursor: more ? page + 1 : null },
+                  body: { items, cursor: more && end !== undefined ? placeOf(end) : null },
                 };
               },
             },

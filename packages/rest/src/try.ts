@@ -1,4 +1,5 @@
 import { type BudgetEvidence, type HttpResponse, budgetEvidence } from '@headgate/sources';
+import type { Cursor } from './cursor.ts';
 import { evidenceOf } from './evidence.ts';
 import { scalarOf } from './json-value.ts';
 import { keyOf } from './key.ts';
@@ -50,7 +51,7 @@ export function triedStream({ section, stream, query, answer, page, epochMs }: T
     examples: records.slice(0, 2).map((value, i) => ({ key: keys[i], value })),
     next: next === undefined ? undefined : requestText(section.baseUrl, stream, { ...query, cursor: next }),
     left: leftOf(section, answer, epochMs),
-    warnings: [...warningsOf(stream, records, keys, next !== undefined)],
+    warnings: [...warningsOf(stream, records, keys, next)],
   };
 }
 
@@ -71,7 +72,7 @@ function* warningsOf(
   stream: Stream,
   records: readonly unknown[],
   keys: readonly (string | undefined)[],
-  hasNext: boolean,
+  next: Cursor | undefined,
 ): Generator<string> {
   const { key, pages, since, records: at } = stream;
   if (records.length === 0)
@@ -85,8 +86,10 @@ function* warningsOf(
     if (without === 0 && distinct < keys.length) yield `key: ${text} is not unique: ${keys.length} records have ${distinct} keys.`;
   }
   const size = pages?.size?.is;
-  if (size !== undefined && hasNext && records.length < size)
+  if (size !== undefined && next !== undefined && records.length < size)
     yield `pages.size: ${size} records were requested, ${records.length} came, and more follow. The service may permit no more.`;
+  if (since !== undefined && pages?.cursor !== undefined && [1, 2, records.length].map(String).includes(String(next?.at)))
+    yield `pages.cursor: the next cursor is ${String(next?.at)}. If it counts pages or records, write page or offset instead: those lose no record of a list that moves.`;
   const odd =
     since === undefined ? undefined : records.find((record) => timeOf(scalarOf(since.from.first(record)), since.zone) === undefined);
   if (since !== undefined && odd !== undefined) yield `since.from: ${since.from.text} ${timeFlaw(since.from.first(odd))}.`;
