@@ -40,3 +40,7 @@ it.each([
 ])('the records at %s of %j', (records, body, found) => {
   expect(verdict({ records }, { body: JSON.stringify(body) })).toMatchObject({ kind: 'ok', value: { records: found } });
 });
+
+it('half of a body without a content-type is retried, because it may be JSON', () => {
+  expect(verdict({}, { body: '{"items":[' })).toMatchObject({ kind: 'transient' });
+});

@@ -63,3 +63,7 @@ test('a wait is never negative', () => {
   expect(waitMs({ text: String(AT / 1_000 - 60), headers: { date: DATE }, epochMs })).toBe(0);
   expect(waitMs({ text: '-5', headers: {}, epochMs })).toBeUndefined();
 });
+
+test.each([NaN, undefined, '0'])('a clock that is %j is refused by its name', (clock) => {
+  expect(() => waitMs({ text: '5', headers: {}, epochMs: clock as number })).toThrow(/waitMs.*epochMs/);
+});
