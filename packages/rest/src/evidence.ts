@@ -32,7 +32,7 @@ export function evidenceOf({ limit, budgets = {} }: Pick<RestOptions, 'limit' | 
 
 /** A wait or an instant, in any form that services use, converted to ms from now. */
 export function waitAt(said: unknown, { headers }: Pick<HttpResponse, 'headers'>, epochMs: number): number | undefined {
-  const scalar = said === undefined || said === null ? undefined : scalarOf(said);
+  const scalar = scalarOf(said);
   if (scalar === undefined || typeof scalar === 'boolean') return undefined;
   const wait = waitMs({ text: String(scalar), headers, epochMs });
   if (wait !== undefined) return wait;

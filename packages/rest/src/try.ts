@@ -1,7 +1,7 @@
 import { type BudgetEvidence, type HttpResponse, budgetEvidence } from '@headgate/sources';
 import type { Cursor } from './cursor.ts';
 import { evidenceOf } from './evidence.ts';
-import { scalarOf } from './json-value.ts';
+import { numberOf, scalarOf } from './json-value.ts';
 import { keyOf } from './key.ts';
 import { type RestOptions, type Stream, keyPaths } from './language.ts';
 import type { RestPage } from './listed-page.ts';
@@ -88,8 +88,9 @@ function* warningsOf(
   const size = pages?.size?.is;
   if (size !== undefined && next !== undefined && records.length < size)
     yield `pages.size: ${size} records were requested, ${records.length} came, and more follow. The service may permit no more.`;
-  if (since !== undefined && pages?.cursor !== undefined && [1, 2, records.length].map(String).includes(String(next?.at)))
-    yield `pages.cursor: the next cursor is ${String(next?.at)}. If it counts pages or records, write page or offset instead: those lose no record of a list that moves.`;
+  const count = numberOf(next?.at);
+  if (since !== undefined && pages?.cursor !== undefined && count !== undefined && [1, 2, records.length].includes(count))
+    yield `pages.cursor: the next cursor is ${count}. If it counts pages or records, write page or offset instead: those lose no record of a list that moves.`;
   const odd =
     since === undefined ? undefined : records.find((record) => timeOf(scalarOf(since.from.first(record)), since.zone) === undefined);
   if (since !== undefined && odd !== undefined) yield `since.from: ${since.from.text} ${timeFlaw(since.from.first(odd))}.`;

@@ -557,13 +557,18 @@ describe('the address of the next page', () => {
     });
   });
 
-  it.concurrent('a cursor that is already encoded is sent as it is', async () => {
-    const cursors: Readonly<Record<string, string | null>> = { '': 'PnM6Mg%3D%3D', 'PnM6Mg==': 'PnM6NA%3D%3D', 'PnM6NA==': null };
+  it.concurrent('a cursor that is already encoded is sent as it is, and one that only seems so, too', async () => {
+    const cursors: Readonly<Record<string, string | null>> = {
+      '': 'PnM6Mg%3D%3D',
+      'PnM6Mg==': 'PnM6NA%3D%3D',
+      'PnM6NA==': '50%',
+      '50%': null,
+    };
     const answer = ({ query }: { readonly query: URLSearchParams }) => {
       const sent = query.get('cursor') ?? '';
       return sent in cursors ? { body: { items: [{ id: `x${sent}` }], next: cursors[sent] } } : { status: 400, body: {} };
     };
     const found = await outcome({ items: { ...stream, pages: { ...cursor, encoded: true } } }, { routes: { 'GET /items': answer } });
-    expect(found).toMatchObject({ keys: ['x', 'xPnM6Mg==', 'xPnM6NA=='], codes: [] });
+    expect(found).toMatchObject({ keys: ['x', 'xPnM6Mg==', 'xPnM6NA==', 'x50%'], codes: [] });
   });
 });
