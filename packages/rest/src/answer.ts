@@ -147,14 +147,14 @@ function disorderOf(stream: Stream, { since: from, newest }: Cursor, records: re
 /** Maximum members of a response that a message names. */
 const NAMED = 10;
 
-/** Describes the members of a response, as a sentence without its full stop. Leaves out members whose names can be data, such as addresses or IDs. */
+/** Describes the members of a response. Leaves out members whose names can be data, such as addresses or IDs. */
 function membersOf(value: unknown): string {
-  if (kindOf(value) !== kindOf({})) return `The response is ${kindOf(value)}`;
+  if (kindOf(value) !== kindOf({})) return `the response is ${kindOf(value)}`;
   const all = Object.entries(value as object);
   const named = all.filter(([name]) => /^[a-z_@$][\w.$-]{0,39}$/i.test(name)).slice(0, NAMED);
-  const words = named.map(([name, member]) => `${name} (${kindOf(member)})`).join(', ');
-  if (words === '') return all.length === 0 ? 'The response is empty' : `The response has other members (${all.length})`;
-  return `The response has ${words}${named.length < all.length ? `, and ${all.length - named.length} more` : ''}`;
+  const words = named.map(([name, member]) => `${name}: ${kindOf(member)}`).join(', ');
+  if (words === '') return all.length === 0 ? 'the response is empty' : `the response has ${all.length} other members`;
+  return `the response has ${words}${named.length < all.length ? `, and ${all.length - named.length} more` : ''}`;
 }
 
 /** The records of a response. `missing` describes the place that should contain a list. */
@@ -168,5 +168,5 @@ function recordsOf(records: Path | undefined, value: unknown): { readonly record
   // `items` at all, so `groups` decides.
   const found = lists.map((list) => list.all(value)).find((some) => some.length > 0) ?? [];
   if (found.some((list) => list === null || (typeof list === 'object' && Object.keys(list).length === 0))) return { records: [] };
-  return { missing: `records: ${text}: expected a list, got ${kindOf(lists[0]?.first(value))}. ${membersOf(value)}` };
+  return { missing: `records: ${text}: expected a list, got ${kindOf(lists[0]?.first(value))} (${membersOf(value)})` };
 }

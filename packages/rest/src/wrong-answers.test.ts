@@ -38,14 +38,14 @@ describe('a selector that finds nothing causes one retry, then a dead letter', (
   });
 
   it.concurrent.each([
-    [{ results: [1], count: 1 }, 'The response has results (a list), count (a number).'],
-    [{}, 'The response is empty.'],
-    [[1], 'The response is a list.'],
-    [{ 'a@example.com': {}, '17': 1 }, 'The response has other members (2).'],
-    [{ data: null, 'a@example.com': {} }, 'The response has data (null), and 1 more.'],
+    [{ results: [1], count: 1 }, '(the response has results: a list, count: a number).'],
+    [{}, '(the response is empty).'],
+    [[1], '(the response is a list).'],
+    [{ 'a@example.com': {}, '17': 1 }, '(the response has 2 other members).'],
+    [{ data: null, 'a@example.com': {} }, '(the response has data: null, and 1 more).'],
     [
       Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`m${i}`, true])),
-      `${Array.from({ length: 10 }, (_, i) => `m${i} (true)`).join(', ')}, and 2 more.`,
+      `(the response has ${Array.from({ length: 10 }, (_, i) => `m${i}: true`).join(', ')}, and 2 more).`,
     ],
   ])('the dead letter of %j says what it has', async (body, says) => {
     const { deadLetters } = await outcome({ items: stream }, always({ body }));

@@ -100,7 +100,7 @@ shop:
     expect([refused.code, refused.stderr]).toEqual([1, `headgate: shop credential app: ${ends}`]);
     status = 200;
     const other = await place.headgate('try', 'shop.items');
-    expect(other.stderr).toContain('got nothing. The response has results (a list). Check baseUrl. If it is right, compare the response');
+    expect(other.stderr).toContain('got nothing (the response has results: a list). Check baseUrl. If it is right, compare the response');
     expect(other.stderr).not.toMatch(/start the run|No data is lost|another day/u);
     const enqueued = await place.headgate('enqueue', 'shop', '{"stream":"item"}');
     expect(enqueued.stderr).toContain("The job is malformed: stream isn't known. Write items or parts.");

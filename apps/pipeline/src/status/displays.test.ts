@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { books } from '../pipelines/books.ts';
 import { followers } from '../pipelines/followers.ts';
+import { eventText } from './format-event.ts';
 import { type Place, type ShownRun, START, place } from './shown-run.fixture.ts';
 import { displayWidth } from './text/cells.ts';
 
@@ -309,7 +310,7 @@ it('an outage of a service is reported once, and its end once, however many requ
   await expect.poll(after).toMatch(/followers: attempts succeed again after/u);
   const { lines: plain } = run.plain;
   expect(plain.filter((line) => /every attempt fails|attempts succeed again/u.test(line))).toEqual([
-    expect.stringMatching(/followers: every attempt fails \(.+\)\. Nothing is lost: one request retries, the others wait/u),
+    expect.stringMatching(/followers: every attempt fails \(.+[^.]\)\. Nothing is lost: one request retries, the others wait/u),
     expect.stringMatching(/followers: attempts succeed again after \d/u),
   ]);
   const from = plain.findIndex((line) => line.includes('every attempt fails'));
@@ -416,4 +417,9 @@ it('responses that aren’t JSON count as errors, and hostile reasons are shown 
   expect(Object.keys(run.view().pipelines['followers']?.faults ?? {})).toEqual(['200']);
   expect(run.frame().join('') + run.plain.text + run.json.text).not.toContain('\u001B');
   hostile.close();
+});
+
+it('the reason of an outage keeps its sentences, and gets no second full stop', () => {
+  const event = { type: 'service-unavailable', pipeline: 'shop', since: 0, reason: 'gave up. Retry later.' } as const;
+  expect(eventText(event, {}).words).toMatch(/^shop: every attempt fails \(gave up\. Retry later\)\. Nothing is lost/u);
 });

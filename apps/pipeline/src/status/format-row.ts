@@ -131,10 +131,11 @@ function jobsOf({ done, failed, left }: JobGroup): number {
   return done + failed + left;
 }
 
-/** `22 of 360`, `22 of at least 360, 1 failed`: the ended jobs of a group, and all of them. `what`: comes after the number. */
-export function groupWords(group: JobGroup, what = ''): string {
+/** `22 of 360`, `22 of at least 360, 1 failed`: the ended jobs of a group, and all of them. `what`: singular noun after the number. */
+export function groupWords(group: JobGroup, what?: string): string {
   const { done, failed, isExact } = group;
-  const all = `${groupedNumber(done + failed)} of ${isExact ? '' : 'at least '}${groupedNumber(jobsOf(group))}${what}`;
+  const jobs = what === undefined ? groupedNumber(jobsOf(group)) : countWords(jobsOf(group), what);
+  const all = `${groupedNumber(done + failed)} of ${isExact ? '' : 'at least '}${jobs}`;
   return failed === 0 ? all : `${all}, ${groupedNumber(failed)} failed`;
 }
 

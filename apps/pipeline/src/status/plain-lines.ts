@@ -83,7 +83,7 @@ export function createPlainLines(
 function groupLine({ pipelines }: RunView, pipeline: string, name: string, units: Units): string {
   const group = pipelines[pipeline]?.groups?.[name];
   if (group === undefined) return '';
-  return `${groupWords(group, ' jobs')}; ${countWords(group.pages, 'page')}, ${itemsWords(group.items, pipeline, units)}`;
+  return `${groupWords(group, 'job')}; ${countWords(group.pages, 'page')}, ${itemsWords(group.items, pipeline, units)}`;
 }
 
 /** Why nothing happens. An outage of the log or of a service has its own lines, when it begins and ends. */

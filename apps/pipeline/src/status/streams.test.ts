@@ -94,6 +94,7 @@ describe('the streams of a service', () => {
     const about = run.plain.lines.filter((line) => line.includes('comments'));
     expect(about.filter((line) => !line.includes('dead-letters')).length).toBeLessThan(8);
     expect(about.at(-1)).toMatch(/comments: 12 of 12 jobs, 1 failed; 11 pages, 22 records$/u);
+    expect(run.plain.text).toMatch(/posts: 1 of 1 job; 2 pages, 12 records$/mu);
     expect(run.plain.text).not.toMatch(/comments\/\d+ (?:starts|page|done)/u);
     expect(run.view().history.events.filter(({ event }) => event.type === 'request-started')).toEqual([]);
   });
