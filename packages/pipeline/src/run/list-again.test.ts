@@ -45,10 +45,10 @@ async function place(words: readonly string[], lanes: number) {
       await enqueueLists({ ...options, again });
       return { unfinished: [...unfinished], added: (await ends()) - before };
     },
-    /** Marks the first `count` requests of a partition as finished. */
-    async finish(partition: number, count: number) {
+    /** Marks the first `count` requests of a partition as finished, and those in the ranges of `done`. */
+    async finish(partition: number, count: number, done: readonly (readonly [from: number, to: number])[] = []) {
       await using writer = await lane(partition);
-      await writer.transaction((tx) => tx.checkpoint('headgate/lane', JSON.stringify({ next: count, done: [] })));
+      await writer.transaction((tx) => tx.checkpoint('headgate/lane', JSON.stringify({ next: count, done })));
     },
     [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
   };
@@ -94,4 +94,11 @@ it('a record that is no request is not unfinished work', async () => {
   await using log = await place(['a'], 1);
   await log.log.append([{ topic: 'shelves.requests', key: 'a', value: '{"word":1}' }]);
   expect(await log.again()).toEqual({ unfinished: [], added: 1 });
+});
+
+it('a finished job after an unfinished one is added again', async () => {
+  await using log = await place(['a', 'b', 'c'], 1);
+  await log.enqueue();
+  await log.finish(0, 0, [[1, 1]]);
+  expect(await log.again()).toEqual({ unfinished: ['a', 'c'], added: 1 });
 });
