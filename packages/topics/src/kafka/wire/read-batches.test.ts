@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { zstdDecompressSync } from 'node:zlib';
 import { Reader, readRecordsBatches } from '@platformatic/kafka';
@@ -8,6 +9,12 @@ import { describe, expect, it } from 'vitest';
 import { verdictOf } from '../client/driver-errors.ts';
 import { type StoredBatch, anyBatches, stored, withChecksum } from './any-batch.fixture.ts';
 import { type FetchedBatch, isCommit, readBatches } from './read-batches.ts';
+
+/**
+ * Batches that a broker of Kafka 4.3.1 has stored, by client and compression, each with the records k0 to k11: Java's console producer, librdkafka
+ * 2.16, @platformatic/kafka 2.12, kafka-python 2.2, kafkajs 2.2, and Headgate itself.
+ */
+const RECORDED = JSON.parse(readFileSync(new URL('./recorded-batches.fixture.json', import.meta.url), 'utf8')) as Record<string, string>;
 
 const PLACE = { topic: 'pages', partition: 3 };
 const require = createRequire(import.meta.url);
@@ -175,6 +182,21 @@ describe('batches of a partition', () => {
         { numRuns: 200 },
       );
     });
+  });
+
+  it.each(Object.entries(RECORDED))('of other clients are read in full: %s', async (client, base64) => {
+    const bytes = Buffer.from(base64, 'base64');
+    const own = await byHeadgate(bytes);
+    expect(await withCodecs(() => byKafkajs(bytes))).toEqual(own);
+    // @platformatic/kafka 2.12.1 doesn't read Snappy in the frame of the Java library.
+    expect(bytes.includes('SNAPPY') ? own : byPlatformatic(bytes)).toEqual(own);
+    const [{ records }] = own as [Seen];
+    const values = Array.from({ length: 12 }, (_, index) =>
+      `value ${index} `.repeat((1 + (index % 7)) * (client.startsWith('headgate') ? 20 : 1)),
+    );
+    expect(records.slice(0, 12).map(([, , key, value]) => [key, value])).toEqual(
+      values.map((value, index) => [hex(Buffer.from(`k${index}`)), hex(Buffer.from(value))]),
+    );
   });
 
   it('are read as far as they are whole: the response can end within the last one', async () => {
