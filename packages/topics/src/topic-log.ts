@@ -190,7 +190,7 @@ export interface TopicInfo extends TopicSpec {
    * it. Can be empty if the offsets were not requested.
    */
   readonly offsets: readonly { readonly earliest: number; readonly end: number }[];
-  /** ID of the topic, a new one if the topic is recreated. Absent on the embedded log, and on brokers before Kafka 2.8. */
+  /** ID of the topic, a new one if the topic is recreated. Absent on the embedded log. */
   readonly id?: string;
 }
 

@@ -38,7 +38,7 @@ it('a TypeError of a token provider passes when a connection authenticates again
   const fault = new TypeError('fetch failed');
   const connection = { isAuthenticated: () => false, authenticate: () => Promise.reject(fault) };
   const connectionPool = { getConnection: () => Promise.resolve(connection) };
-  const broker = { versions: { [metadata.key]: { maxVersion: 4 } }, connectionPool } as object as Broker;
+  const broker = { versions: { [metadata.key]: { maxVersion: 11 } }, connectionPool } as object as Broker;
   const error = await sendRequest(broker, metadata, { topics: [] }).catch((thrown: unknown) => thrown);
   expect(error).toBe(fault);
   expect(verdictOf(error)).toBe('passes');

@@ -91,18 +91,13 @@ export const KAFKA_ERRORS: Readonly<Record<string, KafkaError> & Record<KafkaErr
   UNSUPPORTED_VERSION: {
     code: 35,
     kind: 'final',
-    cure: "Upgrade the brokers, or connect to other ones: these don't support the required protocol version.",
+    cure: 'Upgrade the brokers, or connect to other ones: Headgate needs Kafka 3.0 or later.',
   },
   // Another process created the topic, or added the partitions, at the same time. The next attempt finds them.
   TOPIC_ALREADY_EXISTS: { code: 36, kind: 'later' },
   INVALID_PARTITIONS: { code: 37, kind: 'later' },
   INVALID_REPLICATION_FACTOR: { code: 38, kind: 'final', cure: 'Set replication to at most the number of running brokers.' },
   NOT_CONTROLLER: { code: 41, kind: 'elsewhere' },
-  UNSUPPORTED_FOR_MESSAGE_FORMAT: {
-    code: 43,
-    kind: 'final',
-    cure: 'Raise log.message.format.version of the brokers and of the topic: transactions need the format of Kafka 0.11 or later.',
-  },
   POLICY_VIOLATION: {
     code: 44,
     kind: 'final',

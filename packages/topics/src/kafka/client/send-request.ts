@@ -70,21 +70,16 @@ export async function sendRequest<Options, Answer>(
   request: Request<Options, Answer>,
   options: Options,
 ): Promise<Answered<Answer>> {
-  const { key: apiKey, api: apiName, flexibleFrom = Infinity } = request;
+  const { key: apiKey, api: apiName, version: apiVersion, isFlexible = false } = request;
   const { minVersion = 0, maxVersion = -1 } = versionsOf(broker)[apiKey] ?? {};
-  const apiVersion = request.versions.findLast((version) => version >= minVersion && version <= maxVersion);
-  if (apiVersion === undefined) {
-    if (request.absent === undefined) throw answeredError(UNSUPPORTED_VERSION);
-    return { throttleMs: 0, refusals: [], answer: request.absent(options) };
-  }
+  if (apiVersion < minVersion || apiVersion > maxVersion) throw answeredError(UNSUPPORTED_VERSION);
   const connection = await broker.connectionPool.getConnection(request.mayWait === true ? WAITING : PROMPT);
   // The error can also be that of the user's token provider, such as the TypeError that `fetch` throws for an unreachable server.
   if (!connection.isAuthenticated()) await connection.authenticate().catch(throwOfKafkajs);
   connection.failIfNotConnected();
-  const isFlexible = apiVersion >= flexibleFrom;
   const correlationId = connection.nextCorrelationId();
   const body = new RequestWriter(isFlexible).tags();
-  request.write(body, options, apiVersion);
+  request.write(body, options);
   const pieces = framed(body.pieces, { apiKey, apiVersion, correlationId, clientId: connection.clientId });
   const { payload } = await new Promise<{ readonly payload: Buffer }>((resolve, reject) => {
     connection.requestQueue.push({
@@ -101,7 +96,7 @@ export async function sendRequest<Options, Answer>(
   });
   const reader = new AnswerReader(payload, isFlexible);
   if (request.plainHead !== true) reader.tags();
-  const answered = request.read(reader, options, apiVersion);
+  const answered = request.read(reader, options);
   connection.requestQueue.maybeThrottle(answered.throttleMs);
   return answered;
 }

@@ -37,8 +37,8 @@ export async function setTransactionVersion(brokers: readonly string[], level: n
 const updateTransactionVersion: Request<{ readonly level: number }, void> = {
   api: 'UpdateFeatures',
   key: 57,
-  versions: [1],
-  flexibleFrom: 0,
+  version: 1,
+  isFlexible: true,
   to: 'any',
   needs: () => [],
   // The timeout; the feature with two bytes of its level, one byte for a safe downgrade, and no tagged fields; `validateOnly`.

@@ -39,7 +39,7 @@ export interface AbortedTransaction {
 export const fetch: Request<FetchOptions, PartitionAnswers<FetchedPartition>> = {
   api: 'Fetch',
   key: 1,
-  versions: [11],
+  version: 11,
   to: 'leader',
   needs: ({ topicPartitions }) => topicRights('Read', topicPartitions),
   mayWait: true,

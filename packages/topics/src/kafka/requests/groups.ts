@@ -23,7 +23,7 @@ export interface FindCoordinatorOptions {
 export const findCoordinator: Request<FindCoordinatorOptions, { readonly nodeId: number; readonly host: string; readonly port: number }> = {
   api: 'FindCoordinator',
   key: 10,
-  versions: [1, 2],
+  version: 1,
   to: 'any',
   needs: ({ of, name }) => COORDINATED[of].needs(name),
   write: (body, { of, name }) => body.string(name).uint8(COORDINATED[of].number),
@@ -52,7 +52,7 @@ export interface DescribedMember {
 export const describeGroup: Request<{ readonly groupId: string }, GroupDescription> = {
   api: 'DescribeGroups',
   key: 15,
-  versions: [1, 2],
+  version: 1,
   to: 'group coordinator',
   needs: ({ groupId }) => rights('group', ['Describe'], [groupId]),
   write: (body, { groupId }) => body.array([groupId], (group) => body.string(group)),
@@ -115,7 +115,7 @@ const JOIN_TAKES_MS = 2_000;
 export const joinGroup: Request<JoinGroupOptions, JoinedGroup> = {
   api: 'JoinGroup',
   key: 11,
-  versions: [5],
+  version: 5,
   to: 'group coordinator',
   needs: ({ groupId }) => rights('group', ['Read'], [groupId]),
   mayWait: true,
@@ -159,7 +159,7 @@ export interface SyncGroupOptions extends GenerationOptions {
 export const syncGroup: Request<SyncGroupOptions, Buffer> = {
   api: 'SyncGroup',
   key: 14,
-  versions: [3],
+  version: 3,
   to: 'group coordinator',
   needs: ({ groupId }) => rights('group', ['Read'], [groupId]),
   mayWait: true,
@@ -177,7 +177,7 @@ export const syncGroup: Request<SyncGroupOptions, Buffer> = {
 export const heartbeat: Request<GenerationOptions, void> = {
   api: 'Heartbeat',
   key: 12,
-  versions: [1, 2],
+  version: 1,
   to: 'group coordinator',
   needs: ({ groupId }) => rights('group', ['Read'], [groupId]),
   write: (body, { groupId, generationId, memberId }) => body.string(groupId).int32(generationId).string(memberId),
@@ -187,7 +187,7 @@ export const heartbeat: Request<GenerationOptions, void> = {
 export const leaveGroup: Request<MemberOptions, void> = {
   api: 'LeaveGroup',
   key: 13,
-  versions: [1, 2],
+  version: 1,
   to: 'group coordinator',
   needs: ({ groupId }) => rights('group', ['Read'], [groupId]),
   write: (body, { groupId, memberId }) => body.string(groupId).string(memberId),

@@ -23,7 +23,7 @@ export interface ListOffsetsOptions extends AboutPartitions {
 export const listOffsets: Request<ListOffsetsOptions, PartitionAnswers<number>> = {
   api: 'ListOffsets',
   key: 2,
-  versions: [2, 3],
+  version: 2,
   to: 'leader',
   needs: ({ topicPartitions }) => topicRights('Describe', topicPartitions),
   write: (body, { topicPartitions, which }) =>
@@ -42,7 +42,7 @@ export const listOffsets: Request<ListOffsetsOptions, PartitionAnswers<number>> 
 
 export interface OffsetFetchOptions extends AboutPartitions {
   readonly groupId: string;
-  /** True to report where an open transaction may still commit an offset (`isPending`). Brokers before Kafka 2.5 can't report this. */
+  /** True to report where an open transaction may still commit an offset (`isPending`). */
   readonly showsPending?: boolean;
 }
 
@@ -56,16 +56,13 @@ export interface CommittedOffset {
 export const offsetFetch: Request<OffsetFetchOptions, PartitionAnswers<CommittedOffset>> = {
   api: 'OffsetFetch',
   key: 9,
-  versions: [3, 7],
-  flexibleFrom: 6,
+  version: 7,
+  isFlexible: true,
   to: 'group coordinator',
   needs: ({ groupId, topicPartitions }) => [...rights('group', ['Describe'], [groupId]), ...topicRights('Describe', topicPartitions)],
-  write(body, { groupId, topicPartitions, showsPending = false }, version) {
-    writePartitions(body.string(groupId), topicPartitions);
-    if (version >= 7) body.boolean(showsPending);
-    body.tags();
-  },
-  read(from, _, version) {
+  write: (body, { groupId, topicPartitions, showsPending = false }) =>
+    writePartitions(body.string(groupId), topicPartitions).boolean(showsPending).tags(),
+  read(from) {
     const throttleMs = from.int32();
     const answer = new Map<string, CommittedOffset>();
     const codes: number[] = [];
@@ -75,7 +72,7 @@ export const offsetFetch: Request<OffsetFetchOptions, PartitionAnswers<Committed
         const place: TopicPartition = { topic, partition: from.int32() };
         const offset = Number(from.int64());
         // Skip the leader's epoch and the metadata of the commit.
-        if (version >= 5) from.int32();
+        from.int32();
         from.string();
         const errorCode = from.int16();
         const isPending = errorCode === UNSTABLE_OFFSET_COMMIT;
@@ -100,7 +97,7 @@ export interface OffsetCommitOptions {
 export const offsetCommit: Request<OffsetCommitOptions, PartitionAnswers<void>> = {
   api: 'OffsetCommit',
   key: 8,
-  versions: [3, 4],
+  version: 3,
   to: 'group coordinator',
   needs: ({ groupId, topicPartitions }) => [...rights('group', ['Read'], [groupId]), ...topicRights('Read', topicPartitions)],
   write: (body, { groupId, topicPartitions }) =>

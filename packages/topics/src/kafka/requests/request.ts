@@ -26,19 +26,16 @@ export interface Routed<Options> {
   readonly mayWait?: boolean;
 }
 
-/** A request of Kafka's protocol as data. The newest of `versions` that the broker supports is sent. */
+/** A request of Kafka's protocol as data, in a version that Kafka 3.0 and all later releases support. */
 export interface Request<Options, Answer> extends Routed<Options> {
   readonly key: number;
-  /** In ascending order. */
-  readonly versions: readonly number[];
-  /** The first version with compact lengths and tagged fields. Default: none. */
-  readonly flexibleFrom?: number;
+  readonly version: number;
+  /** True if the version has compact lengths and tagged fields. Default false. */
+  readonly isFlexible?: boolean;
   /** True if even a flexible response has no tagged fields in its header. Default false. */
   readonly plainHead?: boolean;
-  write(body: RequestWriter, options: Options, version: number): void;
-  read(from: AnswerReader, options: Options, version: number): Answered<Answer>;
-  /** Returns the result if the broker supports none of the versions. Default: an error. */
-  absent?(options: Options): Answer;
+  write(body: RequestWriter, options: Options): void;
+  read(from: AnswerReader, options: Options): Answered<Answer>;
 }
 
 export interface Answered<Answer> {

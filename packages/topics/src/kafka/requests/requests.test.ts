@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
-import { chain } from '../client/driver-errors.ts';
+import { chain, driverError } from '../client/driver-errors.ts';
 import { type RecordingBroker, recordingBroker } from '../client/recording-broker.fixture.ts';
 import { AnswerReader } from '../wire/answer-reader.ts';
 import { RequestWriter } from '../wire/request-writer.ts';
@@ -407,9 +407,10 @@ describe('protocol 2', () => {
     expect(await recordingBroker({ ...told, answer }).ask(transactionProtocol, { transactionalId: 'lane' })).toBe(protocol);
   });
 
-  it('is not requested from brokers without features', async () => {
+  it('is not requested from brokers older than Kafka 3.0, which are refused', async () => {
     const broker = recordingBroker({ version: 2, answer: () => undefined });
-    expect(await broker.ask(transactionProtocol, { transactionalId: 'lane' })).toBe(1);
+    const error: unknown = await broker.ask(transactionProtocol, { transactionalId: 'lane' }).catch((refusal: unknown) => refusal);
+    expect(driverError(error)).toMatchObject({ message: expect.stringMatching(/Headgate needs Kafka 3\.0 or later\.$/u) });
     expect(broker.requests).toEqual([]);
   });
 });

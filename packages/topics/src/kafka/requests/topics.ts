@@ -15,7 +15,7 @@ export interface PartitionMetadata {
 
 export interface TopicMetadata {
   readonly topic: string;
-  /** ID of the topic, a new one if the topic is recreated; undefined on brokers older than Kafka 2.8. */
+  /** ID of the topic, a new one if the topic is recreated. */
   readonly topicId?: string | undefined;
   readonly topicErrorCode: number;
   readonly partitionMetadata: readonly PartitionMetadata[];
@@ -35,22 +35,19 @@ export interface Metadata {
 export const metadata: Request<{ readonly topics: readonly string[] | null }, Metadata> = {
   api: 'Metadata',
   key: 3,
-  versions: [4, 5, 6, 11],
-  flexibleFrom: 9,
+  version: 11,
+  isFlexible: true,
   to: 'any',
   needs: ({ topics }) => rights('topic', ['Describe'], topics ?? []),
-  write(body, { topics }, version) {
-    body.array(topics, (topic) => {
-      // The topic is requested by name, so its ID is zero.
-      if (version >= 10) body.int64(0).int64(0);
-      body.string(topic).tags();
-    });
-    body.boolean(false);
-    // Don't list the operations that the user may perform.
-    if (version >= 8) body.boolean(false);
-    body.tags();
-  },
-  read(from, _, version) {
+  write: (body, { topics }) =>
+    body
+      // The topics are requested by name, so their IDs are zero.
+      .array(topics, (topic) => body.int64(0).int64(0).string(topic).tags())
+      // Create no topics, and don't list the operations that the user may perform.
+      .boolean(false)
+      .boolean(false)
+      .tags(),
+  read(from) {
     const throttleMs = from.int32();
     const brokers = from.array(() => {
       const broker = { nodeId: from.int32(), host: from.string(), port: from.int32(), rack: from.string() };
@@ -61,12 +58,12 @@ export const metadata: Request<{ readonly topics: readonly string[] | null }, Me
     from.string();
     const controllerId = from.int32();
     const topicMetadata = from.array(() => {
-      const topicErrorCode = from.int16();
-      const topic = from.string();
-      const topicId = version >= 10 ? from.uuid() : undefined;
+      const [topicErrorCode, topic, topicId] = [from.int16(), from.string(), from.uuid()];
+      // Skip whether the topic is internal.
       from.boolean();
-      const partitions = from.array(() => partitionMetadata(from, version));
-      if (version >= 8) from.int32();
+      const partitions = from.array(() => partitionMetadata(from));
+      // Skip the operations.
+      from.int32();
       from.tags();
       return { topic, topicId, topicErrorCode, partitionMetadata: partitions };
     });
@@ -74,16 +71,16 @@ export const metadata: Request<{ readonly topics: readonly string[] | null }, Me
   },
 };
 
-function partitionMetadata(from: AnswerReader, version: number): PartitionMetadata {
+function partitionMetadata(from: AnswerReader): PartitionMetadata {
   // Skip the partition's error code, such as for a missing leader. Only a caller that needs this leader fails, later.
   from.int16();
-  const partitionId = from.int32();
-  const leader = from.int32();
+  const [partitionId, leader] = [from.int32(), from.int32()];
   // Skip the leader's epoch.
-  if (version >= 7) from.int32();
+  from.int32();
   const replicas = from.array(() => from.int32());
+  // Skip the replicas that are in sync, and those that are offline.
   from.array(() => from.int32());
-  if (version >= 5) from.array(() => from.int32());
+  from.array(() => from.int32());
   from.tags();
   return { partitionId, leader, replicas };
 }
@@ -101,7 +98,7 @@ export interface DescribeConfigsOptions {
 export const describeConfigs: Request<DescribeConfigsOptions, ReadonlyMap<string, Settings>> = {
   api: 'DescribeConfigs',
   key: 32,
-  versions: [1, 2],
+  version: 2,
   to: 'any',
   needs: ({ of, names }) => (of === 'topic' ? rights('topic', ['DescribeConfigs'], names) : rights('cluster', ['DescribeConfigs'], [''])),
   write: (body, { of, names, settings }) =>
@@ -152,7 +149,7 @@ export interface TopicToCreate {
 export const createTopics: Request<{ readonly topics: readonly TopicToCreate[]; readonly validateOnly: boolean }, void> = {
   api: 'CreateTopics',
   key: 19,
-  versions: [2, 3],
+  version: 2,
   to: 'controller',
   needs: ({ topics }) => [...topicRights('Create', topics), ...rights('cluster', ['Create'], [''])],
   write: (body, { topics, validateOnly }) =>
@@ -174,7 +171,7 @@ export const createPartitions: Request<
 > = {
   api: 'CreatePartitions',
   key: 37,
-  versions: [0, 1],
+  version: 0,
   to: 'controller',
   needs: ({ topics }) => topicRights('Alter', topics),
   write: (body, { topics, validateOnly }) =>

@@ -1,5 +1,4 @@
 import type { TopicPartition } from '../../topic-log.ts';
-import { partitionKey } from '../../topic-partition.ts';
 import type { AnswerReader } from '../wire/answer-reader.ts';
 import type { RequestWriter } from '../wire/request-writer.ts';
 import { readPartitions, refusalsOf, wholeAnswer, writePartitions } from './partition-answers.ts';
@@ -36,7 +35,7 @@ export interface InitProducerIdOptions {
 export const initProducerId: Request<InitProducerIdOptions, ProducerEpoch> = {
   api: 'InitProducerId',
   key: 22,
-  versions: [0, 1],
+  version: 1,
   to: 'transaction coordinator',
   needs: ({ transactionalId }) => idRights(['Write'], transactionalId),
   write: (body, { transactionalId, transactionTimeout }) => body.string(transactionalId).int32(transactionTimeout),
@@ -47,7 +46,7 @@ export const initProducerId: Request<InitProducerIdOptions, ProducerEpoch> = {
 export const addPartitionsToTxn: Request<TransactionOptions & AboutPartitions, PartitionAnswers<void>> = {
   api: 'AddPartitionsToTxn',
   key: 24,
-  versions: [0, 1],
+  version: 1,
   to: 'transaction coordinator',
   needs: ({ transactionalId, topicPartitions }) => [...idRights(['Write'], transactionalId), ...topicRights('Write', topicPartitions)],
   write: (body, options) => writePartitions(transaction(body, options), options.topicPartitions),
@@ -58,7 +57,7 @@ export const addPartitionsToTxn: Request<TransactionOptions & AboutPartitions, P
 export const addOffsetsToTxn: Request<TransactionOptions & { readonly groupId: string }, void> = {
   api: 'AddOffsetsToTxn',
   key: 25,
-  versions: [0, 1],
+  version: 1,
   to: 'transaction coordinator',
   needs: ({ transactionalId, groupId }) => [...idRights(['Write'], transactionalId), ...rights('group', ['Read'], [groupId])],
   write: (body, options) => transaction(body, options).string(options.groupId),
@@ -74,16 +73,16 @@ export interface ProduceOptions {
 
 /** Appends a batch to each partition. Resolves to the offset of each batch's first record. */
 export const produce: Readonly<Record<TransactionProtocol, Request<ProduceOptions, PartitionAnswers<number>>>> = {
-  1: produceIn([3, 4, 5, 6, 7]),
-  2: produceIn([12]),
+  1: produceIn(7),
+  2: produceIn(12),
 };
 
-function produceIn(versions: readonly number[]): Request<ProduceOptions, PartitionAnswers<number>> {
+function produceIn(version: number): Request<ProduceOptions, PartitionAnswers<number>> {
   return {
     api: 'Produce',
     key: 0,
-    versions,
-    flexibleFrom: 9,
+    version,
+    isFlexible: version >= 9,
     to: 'leader',
     needs: ({ transactionalId, topicPartitions }) => [
       ...topicRights('Write', topicPartitions),
@@ -93,13 +92,13 @@ function produceIn(versions: readonly number[]): Request<ProduceOptions, Partiti
       writePartitions(body.string(transactionalId).int16(ALL_IN_SYNC).int32(PRODUCE_TIMEOUT_MS), topicPartitions, ({ batch }) =>
         body.bytes(batch).tags(),
       ).tags(),
-    read(from, { topicPartitions }, version) {
+    read(from, { topicPartitions }) {
       const answered = readPartitions(from, topicPartitions, () => {
         const offset = Number(from.int64());
         // Skip the time of the append.
         from.int64();
         // Skip the first offset of the partition.
-        if (version >= 5) from.int64();
+        from.int64();
         // Skip the list of wrong records and the error message.
         if (version >= 8) skipReasons(from);
         return offset;
@@ -125,23 +124,23 @@ export interface TxnOffsetCommitOptions extends TransactionOptions {
 }
 
 export const txnOffsetCommit: Readonly<Record<TransactionProtocol, Request<TxnOffsetCommitOptions, PartitionAnswers<void>>>> = {
-  1: txnOffsetCommitIn([0, 1]),
-  2: txnOffsetCommitIn([5]),
+  1: txnOffsetCommitIn(1),
+  2: txnOffsetCommitIn(5),
 };
 
-function txnOffsetCommitIn(versions: readonly number[]): Request<TxnOffsetCommitOptions, PartitionAnswers<void>> {
+function txnOffsetCommitIn(version: number): Request<TxnOffsetCommitOptions, PartitionAnswers<void>> {
   return {
     api: 'TxnOffsetCommit',
     key: 28,
-    versions,
-    flexibleFrom: 3,
+    version,
+    isFlexible: version >= 3,
     to: 'group coordinator',
     needs: ({ transactionalId, groupId, topicPartitions }) => [
       ...idRights(['Write'], transactionalId),
       ...rights('group', ['Read'], [groupId]),
       ...topicRights('Read', topicPartitions),
     ],
-    write(body, { transactionalId, groupId, producerId, producerEpoch, topicPartitions }, version) {
+    write(body, { transactionalId, groupId, producerId, producerEpoch, topicPartitions }) {
       body.string(transactionalId).string(groupId).int64(producerId).int16(producerEpoch);
       // No generation, no member and no instance of the group.
       if (version >= 3) body.int32(-1).string('').string(null);
@@ -163,20 +162,20 @@ export interface EndTxnOptions extends TransactionOptions {
 
 /** Ends a transaction. Resolves to the producer of the next one, which has a new epoch in protocol 2. */
 export const endTxn: Readonly<Record<TransactionProtocol, Request<EndTxnOptions, ProducerEpoch>>> = {
-  1: endTxnIn([0, 1]),
-  2: endTxnIn([5]),
+  1: endTxnIn(1),
+  2: endTxnIn(5),
 };
 
-function endTxnIn(versions: readonly number[]): Request<EndTxnOptions, ProducerEpoch> {
+function endTxnIn(version: number): Request<EndTxnOptions, ProducerEpoch> {
   return {
     api: 'EndTxn',
     key: 26,
-    versions,
-    flexibleFrom: 3,
+    version,
+    isFlexible: version >= 3,
     to: 'transaction coordinator',
     needs: ({ transactionalId }) => idRights(['Write'], transactionalId),
     write: (body, options) => transaction(body, options).boolean(options.transactionResult).tags(),
-    read: (from, { producerId, producerEpoch }, version) => ({
+    read: (from, { producerId, producerEpoch }) => ({
       ...wholeAnswer(from),
       answer: version >= 5 ? producerOf(from) : { producerId, producerEpoch },
     }),
@@ -189,8 +188,8 @@ function endTxnIn(versions: readonly number[]): Request<EndTxnOptions, ProducerE
 export const transactionProtocol: Request<{ readonly transactionalId: string }, TransactionProtocol> = {
   api: 'ApiVersions',
   key: 18,
-  versions: [3],
-  flexibleFrom: 3,
+  version: 3,
+  isFlexible: true,
   plainHead: true,
   to: 'transaction coordinator',
   needs: () => [],
@@ -209,7 +208,6 @@ export const transactionProtocol: Request<{ readonly transactionalId: string }, 
     });
     return { throttleMs, refusals: [], answer: level >= 2 ? 2 : 1 };
   },
-  absent: () => 1,
 };
 
 function featureLevel(from: AnswerReader, name: string): number {
@@ -223,14 +221,12 @@ function featureLevel(from: AnswerReader, name: string): number {
   return new Map(levels).get(name) ?? 0;
 }
 
-/**
- * Throws if this user isn't allowed to describe the transactional ID. If the broker doesn't support this request (before Kafka 3.0), nothing is sent.
- */
+/** Throws if this user isn't allowed to describe the transactional ID. */
 export const describeTransactions: Request<{ readonly transactionalId: string }, void> = {
   api: 'DescribeTransactions',
   key: 65,
-  versions: [0],
-  flexibleFrom: 0,
+  version: 0,
+  isFlexible: true,
   to: 'transaction coordinator',
   needs: ({ transactionalId }) => idRights(['Describe'], transactionalId),
   write: (body, { transactionalId }) => body.array([transactionalId], (id) => body.string(id)).tags(),
@@ -239,22 +235,18 @@ export const describeTransactions: Request<{ readonly transactionalId: string },
     // The response contains the state of the one transactional ID. Its error code comes first; the rest is left unread.
     return { throttleMs, refusals: from.array(() => from.int16()).flatMap(refusalsOf), answer: undefined };
   },
-  absent: nothing,
 };
 
 export interface DescribeProducersOptions extends AboutPartitions {
   readonly producerId: string;
 }
 
-/**
- * Reads for each partition whether the producer has a transaction open there. All are true if the broker doesn't support this request (before Kafka
- * 2.8).
- */
+/** Reads for each partition whether the producer has a transaction open there. */
 export const describeProducers: Request<DescribeProducersOptions, PartitionAnswers<boolean>> = {
   api: 'DescribeProducers',
   key: 61,
-  versions: [0],
-  flexibleFrom: 0,
+  version: 0,
+  isFlexible: true,
   to: 'leader',
   needs: ({ topicPartitions }) => topicRights('Read', topicPartitions),
   write: (body, { topicPartitions }) => writePartitions(body, topicPartitions).tags(),
@@ -277,7 +269,6 @@ export const describeProducers: Request<DescribeProducersOptions, PartitionAnswe
       return open.includes(true);
     }),
   }),
-  absent: ({ topicPartitions }) => new Map(topicPartitions.map((place) => [partitionKey(place), true])),
 };
 
 function transaction(body: RequestWriter, { transactionalId, producerId, producerEpoch }: TransactionOptions): RequestWriter {
