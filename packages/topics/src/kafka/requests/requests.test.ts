@@ -6,7 +6,8 @@ import { AnswerReader } from '../wire/answer-reader.ts';
 import { RequestWriter } from '../wire/request-writer.ts';
 import { readPartitions } from './partition-answers.ts';
 import { createPartitions, createTopics, metadata } from './topics.ts';
-import { findCoordinator, heartbeat, leaveGroup } from './groups.ts';
+import { fetch } from './fetch.ts';
+import { findCoordinator, heartbeat, joinGroup, leaveGroup, syncGroup } from './groups.ts';
 import { offsetCommit } from './offsets.ts';
 import {
   addOffsetsToTxn,
@@ -22,6 +23,60 @@ const require = createRequire(import.meta.url);
 const frame = require('kafkajs/src/protocol/request') as (options: object) => Promise<{ readonly buffer: Buffer }>;
 const producer = { transactionalId: 'lane', producerId: '9007199254740993', producerEpoch: 7 };
 const done = (body: RequestWriter) => body.int32(0).int16(0);
+
+const nothing = (): void => undefined;
+
+const FETCH = {
+  topicPartitions: [{ topic: 'pages', partition: 3 }],
+  offset: 2 ** 40,
+  maxWaitMs: 100,
+  maxBytes: 5_000,
+  isolationLevel: 1,
+} as const;
+const JOIN = { groupId: 'group', memberId: 'member', sessionTimeoutMs: 6_000, protocol: 'sticky', metadata: Buffer.from('metadata') };
+const SYNC = {
+  groupId: 'group',
+  memberId: 'member',
+  generationId: 4,
+  sessionTimeoutMs: 6_000,
+  assignments: [{ memberId: 'member', assignment: Buffer.from('assignment') }],
+};
+
+function fetched(body: RequestWriter, code: number): RequestWriter {
+  return body
+    .int32(0)
+    .int16(0)
+    .int32(0)
+    .array(['pages'], (topic) =>
+      body.string(topic).array([3], (partition) =>
+        body
+          .int32(partition)
+          .int16(code)
+          .int64(9)
+          .int64(8)
+          .int64(0)
+          .array([5], (offset) => body.int64(7).int64(offset))
+          .int32(-1)
+          .bytes([Buffer.from('batches')]),
+      ),
+    );
+}
+
+function joinedGroup(body: RequestWriter, code: number): RequestWriter {
+  return body
+    .int32(0)
+    .int16(code)
+    .int32(4)
+    .string('sticky')
+    .string('leader')
+    .string('member')
+    .array(['member'], (member) =>
+      body
+        .string(member)
+        .string(null)
+        .bytes([Buffer.from('metadata')]),
+    );
+}
 
 /** The bytes in which kafkajs sends a request. */
 async function kafkajsFrame(request: string, options: object): Promise<Buffer> {
@@ -137,6 +192,46 @@ describe('a request', () => {
       ask: (broker) => broker.ask(createPartitions, { topics: [{ topic: 'pages', partitions: 3 }], validateOnly: false }),
     },
     {
+      request: 'fetch/v11',
+      version: 11,
+      options: {
+        replicaId: -1,
+        maxWaitTime: 100,
+        minBytes: 1,
+        maxBytes: 5_000,
+        isolationLevel: 1,
+        topics: [{ topic: 'pages', partitions: [{ partition: 3, fetchOffset: 2 ** 40, maxBytes: 5_000 }] }],
+      },
+      answer: (body) => fetched(body, 0),
+      ask: (broker) => broker.ask(fetch, FETCH),
+    },
+    {
+      request: 'joinGroup/v5',
+      version: 5,
+      options: {
+        groupId: 'group',
+        sessionTimeout: 6_000,
+        rebalanceTimeout: 6_000,
+        memberId: 'member',
+        protocolType: 'consumer',
+        groupProtocols: [{ name: 'sticky', metadata: Buffer.from('metadata') }],
+      },
+      answer: (body) => joinedGroup(body, 0),
+      ask: (broker) => broker.ask(joinGroup, JOIN),
+    },
+    {
+      request: 'syncGroup/v3',
+      version: 3,
+      options: {
+        groupId: 'group',
+        generationId: 4,
+        memberId: 'member',
+        groupAssignment: [{ memberId: 'member', memberAssignment: Buffer.from('assignment') }],
+      },
+      answer: (body) => done(body).bytes([Buffer.from('assignment')]),
+      ask: (broker) => broker.ask(syncGroup, SYNC),
+    },
+    {
       request: 'offsetCommit/v3',
       version: 3,
       options: {
@@ -162,6 +257,54 @@ describe('a request', () => {
     const broker = recordingBroker({ version: 1, answer: (body) => done(body).int64('9007199254740993').int16(7) });
     const made = await broker.ask(initProducerId, { transactionalId: 'lane', transactionTimeout: 1 });
     expect(made).toEqual({ producerId: '9007199254740993', producerEpoch: 7 });
+  });
+});
+
+describe('a response to a fetch', () => {
+  const ask = (answer: (body: RequestWriter) => unknown) =>
+    recordingBroker({ version: 11, answer: (body) => void answer(body) }).ask(fetch, FETCH);
+
+  it('has the ends of the partition, its aborted transactions and its batches', async () => {
+    expect(await ask((body) => fetched(body, 0))).toEqual(
+      new Map([
+        ['pages-3', { highWatermark: 9, lastStable: 8, aborted: [{ producerId: '7', firstOffset: 5 }], batches: Buffer.from('batches') }],
+      ]),
+    );
+  });
+
+  it('names the topic that is refused, and refuses as a whole', async () => {
+    await expect(ask((body) => fetched(body, 1))).rejects.toMatchObject({ code: 1, topic: 'pages' });
+    await expect(ask((body) => body.int32(0).int16(6).int32(0).array([], nothing))).rejects.toMatchObject({ code: 6 });
+  });
+
+  it('can lack the partition only if the user’s quota is used up', async () => {
+    const without = (throttleMs: number) => ask((body) => body.int32(throttleMs).int16(0).int32(0).array([], nothing));
+    expect(await without(5)).toEqual(new Map());
+    await expect(without(0)).rejects.toThrow('empty response to a fetch');
+  });
+});
+
+describe('a response to a join', () => {
+  const ask = (code: number) => recordingBroker({ version: 5, answer: (body) => void joinedGroup(body, code) }).ask(joinGroup, JOIN);
+  const joined = {
+    memberId: 'member',
+    generationId: 4,
+    leaderId: 'leader',
+    members: [{ memberId: 'member', metadata: Buffer.from('metadata') }],
+  };
+
+  it('has the generation, and the members for their leader', async () => {
+    expect(await ask(0)).toEqual({ ...joined, mustJoinAgain: false });
+  });
+
+  it('gives a newcomer its ID, and refuses others', async () => {
+    expect(await ask(79)).toEqual({ ...joined, mustJoinAgain: true });
+    await expect(ask(27)).rejects.toMatchObject({ code: 27 });
+  });
+
+  it('is followed by the assignment', async () => {
+    const broker = recordingBroker({ version: 3, answer: (body) => void done(body).bytes([Buffer.from('assignment')]) });
+    expect(await broker.ask(syncGroup, SYNC)).toEqual(Buffer.from('assignment'));
   });
 });
 
