@@ -38,3 +38,16 @@ it.each([4, 'c3', 'eyJpZCI6M30', null])('warns of no other cursor: %j', (next) =
 it('warns of no cursor in a stream without since, whose next listing returns everything', () => {
   expect(warnings(2, {})).toEqual([]);
 });
+
+const permits = 'The service may permit no more.';
+
+it.each([
+  ['nothing says more', {}, [`nothing says whether more follow. ${permits} If it permits 9, short: last ends the list here.`]],
+  ['a short page is the last', { short: 'last' }, []],
+  ['a number of pages says more', { last: '$.pages' }, [`more follow. ${permits}`]],
+  ['a total says more', { total: '$.total' }, [`more follow. ${permits}`]],
+  ['a flag says more', { while: '$.items' }, [`more follow. ${permits}`]],
+])('warns of a page with fewer records than its size: %s', (_, more, follows) => {
+  const pages = { page: { query: 'page' }, size: { query: 'limit', is: 9 }, ...more };
+  expect(warnings(null, { pages })).toEqual(follows.map((text) => `pages.size: 9 records were requested, 3 came, and ${text}`));
+});

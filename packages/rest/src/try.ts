@@ -86,8 +86,13 @@ function* warningsOf(
     if (without === 0 && distinct < keys.length) yield `key: ${text} is not unique: ${keys.length} records have ${distinct} keys.`;
   }
   const size = pages?.size?.is;
-  if (size !== undefined && next !== undefined && records.length < size)
-    yield `pages.size: ${size} records were requested, ${records.length} came, and more follow. The service may permit no more.`;
+  if (size !== undefined && next !== undefined && records.length < size) {
+    const isSaid = pages?.style?.isCounted !== true || (pages.last ?? pages.total ?? pages.while ?? pages.until) !== undefined;
+    const follows = isSaid
+      ? 'more follow. The service may permit no more.'
+      : `nothing says whether more follow. The service may permit no more. If it permits ${size}, short: last ends the list here.`;
+    yield `pages.size: ${size} records were requested, ${records.length} came, and ${follows}`;
+  }
   const count = numberOf(next?.at);
   if (since !== undefined && pages?.cursor !== undefined && count !== undefined && [1, 2, records.length].includes(count))
     yield `pages.cursor: the next cursor is ${count}. If it counts pages or records, write page or offset instead: those lose no record of a list that moves.`;
