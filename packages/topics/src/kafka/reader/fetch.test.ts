@@ -81,9 +81,9 @@ test('a response without batches at the end, or one that is throttled, needs no 
 });
 
 test('batches of aborted transactions are told apart where transactions overlap, and end markers and earlier offsets are left out', async () => {
-  const batch = (firstOffset: number, producer: number, isControl = false) => ({
+  const batch = (firstOffset: number, producer: number, isControl = false, count = isControl ? 1 : 2) => ({
     firstOffset,
-    lastOffsetDelta: isControl ? 0 : 1,
+    lastOffsetDelta: count - 1,
     firstMs: 0n,
     maxMs: 0n,
     producerId: BigInt(producer),
@@ -93,7 +93,7 @@ test('batches of aborted transactions are told apart where transactions overlap,
     isTransactional: producer >= 0,
     isControl,
     compression: 'none' as const,
-    records: [0, ...(isControl ? [] : [1])].map((offsetDelta) => {
+    records: [0, 1].slice(0, count).map((offsetDelta) => {
       return { offsetDelta, msDelta: 0n, key: Buffer.from([0, 0, 0, 0]), value: Buffer.from('v'), headers: [] };
     }),
   });
@@ -107,14 +107,16 @@ test('batches of aborted transactions are told apart where transactions overlap,
     batch(11, 2, true),
     batch(12, 1, true),
     batch(13, 2),
+    batch(15, 3, false, 1),
   ];
   const aborted = [
     { producerId: '2', firstOffset: 4 },
+    { producerId: '3', firstOffset: 15 },
     { producerId: '1', firstOffset: 2 },
   ];
-  const { cluster } = fetching('delete', () => ({ lastStable: 15, aborted, batches: Buffer.concat(log.map(stored)) }));
+  const { cluster } = fetching('delete', () => ({ lastStable: 16, aborted, batches: Buffer.concat(log.map(stored)) }));
   const found = await fetchRecords(cluster, FETCH);
   expect(found.records.map(({ offset }) => offset)).toEqual([6, 7, 9, 10, 13, 14]);
-  expect(found.aborted.map(({ offset }) => offset)).toEqual([3, 4, 5]);
-  expect(found.next).toBe(15);
+  expect(found.aborted.map(({ offset }) => offset)).toEqual([3, 4, 5, 15]);
+  expect(found.next).toBe(16);
 });

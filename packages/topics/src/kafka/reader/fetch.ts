@@ -171,13 +171,13 @@ function decided(batches: readonly FetchedBatch[], transactions: readonly Aborte
   const aborted = new Set<string>();
   const data: DecidedBatch[] = [];
   for (const batch of batches) {
-    const { producerId, lastOffset, isTransactional, isControl } = batch;
+    const { producerId, lastOffset, isControl } = batch;
     for (let next = coming.at(-1); next !== undefined && next.firstOffset <= lastOffset; next = coming.at(-1)) {
       aborted.add(next.producerId);
       coming.pop();
     }
     if (isControl) aborted.delete(producerId);
-    else data.push({ batch, isAborted: isTransactional && aborted.has(producerId) });
+    else data.push({ batch, isAborted: aborted.has(producerId) });
   }
   return data;
 }
