@@ -172,7 +172,7 @@ class PlainAdmission<Label> implements Admission<Label> {
   #look(): number {
     const now = this.#clock.monotonicMs();
     const full = new Set<CreditPool>();
-    const blocked = new Map<string, Among>();
+    const blocked = new Set<string>();
     const claims: Claims = new Map();
     let wakeAt = Infinity;
     for (let i = 0, waiter = this.#queue.entries[i]; waiter !== undefined; waiter = this.#queue.entries[i]) {
@@ -192,12 +192,11 @@ class PlainAdmission<Label> implements Admission<Label> {
       const at = this.#pool.freeAt(weights, asked);
       if (at > now) {
         wakeAt = Math.min(wakeAt, at, this.#pool.claim(weights, asked));
-        blocked.set(kind, among);
+        blocked.add(kind);
         continue;
       }
       this.#remove(waiter);
-      // This turn isn't over while an earlier request that shares a credential with this one waits.
-      if (!blocked.values().some((earlier) => overlap(among, earlier))) this.#queue.served(waiter);
+      this.#queue.served(waiter);
       this.#deliver(waiter, this.#pool.take(weights, { ...asked, onSettled: this.#serve }));
     }
     return wakeAt;
@@ -270,9 +269,4 @@ function noneFor(weights: readonly number[], among: Among, { members }: Credenti
 
 function listed(names: readonly string[]): string {
   return names.length === 0 ? 'no credential' : names.join(', ');
-}
-
-/** True if a credential may carry both requests. */
-function overlap(among: Among, other: Among): boolean {
-  return among === undefined || other === undefined || among.some((name) => other.includes(name));
 }

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { rangeChecks } from '../number-checks.ts';
 import { nextDayOfMonth, nextTimeOfDay } from './next-reset.ts';
-import { checkBudget, RollingBudget, type RateBudget } from './rate-budget.ts';
+import { checkBudget, type RateBudget, WindowBudget } from './rate-budget.ts';
 
 /** Options of {@link dailyBudget}. */
 export interface DailyBudgetOptions {
@@ -51,25 +51,15 @@ function calendarBudget(
   nextReset: (afterMs: number) => number,
   options: DailyBudgetOptions,
 ): RateBudget {
-  const { limit, guardMs = 5_000, maxDelayMs, leaseMs, clock = systemClock() } = options;
+  const { guardMs = 5_000, clock = systemClock() } = options;
   checkBudget(name, options);
   // Throws for invalid options now, not at the first request.
   nextReset(clock.epochMs());
-  return new RollingBudget({
-    limit,
-    windowMs,
-    guardMs,
-    resets,
-    endGrainMs: guardMs,
-    setBackMs: setBackOf(clock),
-    clock,
-    busyForMs: (countedWithinMs) => {
-      const now = clock.epochMs();
-      return nextReset(now + countedWithinMs) - now + guardMs;
-    },
-    maxDelayMs,
-    leaseMs,
-  });
+  const busyForMs = (countedWithinMs: number): number => {
+    const now = clock.epochMs();
+    return nextReset(now + countedWithinMs) - now + guardMs;
+  };
+  return new WindowBudget({ windowMs, resets, endGrainMs: guardMs, busyForMs, setBackMs: setBackOf(clock) }, { ...options, clock });
 }
 
 /** Smaller differences between the clocks are their jitter, in ms. */

@@ -132,10 +132,11 @@ const PATIENCE = 10;
 
 /** Creates a budget. Throws a `RangeError` for an invalid number. */
 export function rateBudget(options: RateBudgetOptions): RateBudget {
-  const { windowMs } = options;
+  const { windowMs, guardMs = windowMs * DRIFT + 5 } = options;
   rangeChecks('rateBudget').number({ windowMs }, ABOVE_0);
   checkBudget('rateBudget', options);
-  return new RollingBudget(options);
+  const busyForMs = (countedWithinMs: number): number => countedWithinMs + windowMs + guardMs;
+  return new WindowBudget({ windowMs, resets: null, endGrainMs: 0, busyForMs, setBackMs: () => 0 }, options);
 }
 
 /** Throws a `RangeError` for a number with which the budget would have no limit, or never free a slot. `name`: the function's. */
@@ -149,36 +150,36 @@ export function checkBudget(
   check.number({ 'the result of leaseMs': leaseMs() }, 0, Infinity);
 }
 
-export interface RollingBudgetOptions extends RateBudgetOptions {
+/** The windows of a budget: rolling ones, or those between the resets of a calendar. */
+export interface WindowRule {
+  /** Length of a window, in ms; for a calendar, the maximum. */
+  readonly windowMs: number;
+  /** When the budget resets, as text that is the same only for the same instants. Null for a rolling window. */
+  readonly resets: string | null;
+  /**
+   * Two calculations of the same window's end can differ by this much, in ms, if the wall clock is corrected in between. 0 for a rolling
+   * window.
+   */
+  readonly endGrainMs: number;
   /**
    * Returns for how long a slot is busy, in ms from now, if its request is counted within `countedWithinMs`, which is negative for an
-   * instant in the past. Default: the sum of that time, the window and the guard.
+   * instant in the past.
    */
-  readonly busyForMs?: (countedWithinMs: number) => number;
-  /** When the budget resets, as text that is the same only for the same instants. Null for a rolling window, the default. */
-  readonly resets?: string | null;
-  /**
-   * Subtracted from the result of `freeAgainAt`, in ms. Two calculations of the same window's end can differ by this much if the wall clock
-   * is corrected in between. Default 0.
-   */
-  readonly endGrainMs?: number;
-  /** Returns how far the wall clock was set back, in ms. Resets are that much later than they seemed before. Default: 0, always. */
-  readonly setBackMs?: () => number;
+  readonly busyForMs: (countedWithinMs: number) => number;
+  /** Returns how far the wall clock was set back, in ms. Resets are that much later than they seemed before. */
+  readonly setBackMs: () => number;
 }
 
 /** A class instead of closures, so that many thousands of budgets share most of their methods. */
-export class RollingBudget implements RateBudget {
+export class WindowBudget implements RateBudget {
   readonly limit: number;
   readonly windowMs: number;
+  readonly #rule: WindowRule;
   readonly #maxDelayMs: number;
   readonly #leaseMs: (() => number) | undefined;
-  readonly #busyForMs: (countedWithinMs: number) => number;
-  readonly #resets: string | null;
-  readonly #endGrainMs: number;
-  readonly #setBackMs: () => number;
   readonly #clock: Clock;
   readonly #log: SlidingWindowLog;
-  readonly #inFlight = new Set<RollingSlot>();
+  readonly #inFlight = new Set<WindowSlot>();
   #weightInFlight = 0;
   /** The part of `#weightInFlight` whose requests were sent. */
   #weightSent = 0;
@@ -191,26 +192,19 @@ export class RollingBudget implements RateBudget {
   /** The use by other clients. Undefined until the first report of a response or snapshot. */
   #others: ObservedUse | undefined;
 
-  constructor(options: RollingBudgetOptions) {
-    const { limit, windowMs, guardMs = windowMs * DRIFT + 5, maxDelayMs = 5_000, leaseMs, clock = systemClock() } = options;
-    const {
-      busyForMs = (countedWithinMs) => countedWithinMs + windowMs + guardMs,
-      resets = null,
-      endGrainMs = 0,
-      setBackMs = () => 0,
-    } = options;
+  constructor(
+    rule: WindowRule,
+    { limit, maxDelayMs = 5_000, leaseMs, clock = systemClock() }: Omit<RateBudgetOptions, 'windowMs' | 'guardMs'>,
+  ) {
     this.limit = limit;
-    this.windowMs = windowMs;
+    this.windowMs = rule.windowMs;
+    this.#rule = rule;
     this.#maxDelayMs = maxDelayMs;
     this.#leaseMs = leaseMs;
-    this.#busyForMs = busyForMs;
-    this.#resets = resets;
-    this.#endGrainMs = endGrainMs;
-    this.#setBackMs = setBackMs;
     this.#clock = clock;
-    this.#forgottenUntil = clock.monotonicMs() + windowMs;
+    this.#forgottenUntil = clock.monotonicMs() + rule.windowMs;
     // The slots of a calendar's window have almost the same end.
-    this.#log = new SlidingWindowLog(limit, windowMs, endGrainMs > 0 ? endGrainMs : undefined, setBackMs);
+    this.#log = new SlidingWindowLog(limit, rule.windowMs, rule.endGrainMs > 0 ? rule.endGrainMs : undefined, rule.setBackMs);
   }
 
   get used(): number {
@@ -225,7 +219,7 @@ export class RollingBudget implements RateBudget {
   }
 
   freeAgainAt(): number {
-    return this.#clock.monotonicMs() + this.#busyForMs(0) - this.#endGrainMs;
+    return this.#clock.monotonicMs() + this.#rule.busyForMs(0) - this.#rule.endGrainMs;
   }
 
   #checkWeight(weight: number): void {
@@ -264,7 +258,7 @@ export class RollingBudget implements RateBudget {
   take(weight = 1, now: number = this.#clock.monotonicMs()): Slot {
     if (!(this.freeAt(weight, now) <= now))
       throw new RangeError(`rateBudget: ${weight} of ${this.limit} isn't free now; check freeAt first`);
-    const slot = new RollingSlot(this, this.#clock, weight, this.#leaseMs?.() ?? Infinity);
+    const slot = new WindowSlot(this, this.#clock, weight, this.#leaseMs?.() ?? Infinity);
     this.#inFlight.add(slot);
     this.#weightInFlight += weight;
     this.#lastTakenAt = slot.takenAt;
@@ -286,7 +280,7 @@ export class RollingBudget implements RateBudget {
     );
   }
 
-  #observe({ remaining, resetInMs, refused = false }: BudgetEvidence, { sentAt, weight }: RollingSlot, now: number): Sighting {
+  #observe({ remaining, resetInMs, refused = false }: BudgetEvidence, { sentAt, weight }: WindowSlot, now: number): Sighting {
     this.#others ??= new ObservedUse();
     const resetAt = now + resetInMs;
     return this.#others.answered({
@@ -300,7 +294,7 @@ export class RollingBudget implements RateBudget {
       sentAt,
       answeredAt: now,
       resetAt: resetAt + HEADER_GRAIN_MS,
-      busyForMs: this.#busyForMs(0),
+      busyForMs: this.#rule.busyForMs(0),
       maybeOurs: sentAt < this.#forgottenUntil,
     });
   }
@@ -310,13 +304,13 @@ export class RollingBudget implements RateBudget {
     const busy = this.#log.left(now, SNAPSHOT_PAIRS);
     for (const { weight, takenAt, leaseMs } of this.#inFlight) {
       const countedWithinMs = (leaseMs < Infinity ? leaseMs : 0) + this.#maxDelayMs - (now - takenAt);
-      busy.push([this.#busyForMs(Math.max(0, countedWithinMs)), weight]);
+      busy.push([this.#rule.busyForMs(Math.max(0, countedWithinMs)), weight]);
     }
     const heldMs = this.#heldUntil - now;
     const freedMs = now - Math.max(this.#log.freedAt(now), this.#freedBefore);
     return {
       windowMs: this.windowMs,
-      resets: this.#resets,
+      resets: this.#rule.resets,
       busy: busy.map(([ms, weight]) => [Math.ceil(ms), weight]),
       ...(this.#others !== undefined && { others: this.#others.left(now) }),
       ...(heldMs > 0 && { heldMs: Math.ceil(heldMs) }),
@@ -331,7 +325,7 @@ export class RollingBudget implements RateBudget {
     this.#forgottenUntil = -Infinity;
     if (others !== undefined) {
       this.#others ??= new ObservedUse();
-      this.#others.restore(others, now, 2 * this.#busyForMs(0));
+      this.#others.restore(others, now, 2 * this.#rule.busyForMs(0));
     }
     const check = rangeChecks('rateBudget');
     for (const [ms, weight] of busy) {
@@ -349,30 +343,30 @@ export class RollingBudget implements RateBudget {
    * at the latest. `mostMs`: maximum of that time.
    */
   #fromRuleOf({ windowMs, resets, ageMs = 0 }: BudgetSnapshot): { readonly leftMs: (ms: number) => number; readonly mostMs: number } {
-    if (windowMs === this.windowMs && (resets === undefined || resets === this.#resets)) {
+    if (windowMs === this.windowMs && (resets === undefined || resets === this.#rule.resets)) {
       const rolling = (ms: number): number => ms;
       // The clock may have been set back since, or be another machine's: what is busy is so until the next reset by this one at least.
-      const calendar = (ms: number): number => Math.max(ms, this.#busyForMs(Math.min(0, ms - this.#endGrainMs - RESET_GRAIN_MS)));
-      return { leftMs: this.#resets === null ? rolling : calendar, mostMs: Infinity };
+      const calendar = (ms: number): number => Math.max(ms, this.#rule.busyForMs(Math.min(0, ms - this.#rule.endGrainMs - RESET_GRAIN_MS)));
+      return { leftMs: this.#rule.resets === null ? rolling : calendar, mostMs: Infinity };
     }
     const mostDelayMs = this.#maxDelayMs + (this.#leaseMs?.() ?? 0);
     // A slot of a rolling window says when its request was counted. One of a calendar says only before which reset.
-    const sinceCountedMs = resets === null ? windowMs : this.#resets === null ? 0 : RESET_GRAIN_MS;
+    const sinceCountedMs = resets === null ? windowMs : this.#rule.resets === null ? 0 : RESET_GRAIN_MS;
     return {
-      leftMs: (ms) => this.#busyForMs(Math.min(ms - sinceCountedMs, mostDelayMs - ageMs)),
-      mostMs: this.#busyForMs(mostDelayMs),
+      leftMs: (ms) => this.#rule.busyForMs(Math.min(ms - sinceCountedMs, mostDelayMs - ageMs)),
+      mostMs: this.#rule.busyForMs(mostDelayMs),
     };
   }
 
   /** Returns true if the slot's request may be sent, whatever was learned since the slot was taken. Other requests may not be sent yet. */
-  begin({ weight }: RollingSlot, now: number): boolean {
+  begin({ weight }: WindowSlot, now: number): boolean {
     if (this.#heldUntil > now || this.#besideOthers(weight, this.#weightSent, now) > now) return false;
     this.#weightSent += weight;
     return true;
   }
 
   /** Ends a slot. Without effect after the first call. */
-  settle(slot: RollingSlot, how: Ending, evidence?: BudgetEvidence): void {
+  settle(slot: WindowSlot, how: Ending, evidence?: BudgetEvidence): void {
     if (!this.#inFlight.delete(slot)) return;
     const { weight, wasSent } = slot;
     this.#weightInFlight -= weight;
@@ -381,19 +375,19 @@ export class RollingBudget implements RateBudget {
     const countedWithinMs = how === 'answered' ? 0 : this.#maxDelayMs;
     const now = this.#clock.monotonicMs();
     const isEvidence = evidence !== undefined && this.#isPossible(evidence);
-    slot.until = now + this.#busyForMs(countedWithinMs);
-    slot.setBackMs = this.#setBackMs();
+    slot.until = now + this.#rule.busyForMs(countedWithinMs);
+    slot.setBackMs = this.#rule.setBackMs();
     slot.wasRefused = isEvidence && evidence.refused === true;
     this.#log.add(slot.until, weight, slot);
     if (isEvidence) slot.shown = this.#observe(evidence, slot, now);
     else this.#others?.lost(weight);
   }
 
-  correct(slot: RollingSlot, weight: number): void {
+  correct(slot: WindowSlot, weight: number): void {
     if (!Number.isSafeInteger(weight) || weight < 0) throw new RangeError(`rateBudget: a cost must be a whole number, got ${weight}`);
     const more = weight - slot.charged;
-    slot.until += this.#setBackMs() - slot.setBackMs;
-    slot.setBackMs = this.#setBackMs();
+    slot.until += this.#rule.setBackMs() - slot.setBackMs;
+    slot.setBackMs = this.#rule.setBackMs();
     if (slot.until <= this.#clock.monotonicMs()) return;
     slot.charged = weight;
     this.#log.add(slot.until, more, slot);
@@ -403,7 +397,7 @@ export class RollingBudget implements RateBudget {
 
 type Ending = 'answered' | 'aborted' | 'unsent';
 
-class RollingSlot implements Slot {
+class WindowSlot implements Slot {
   readonly weight: number;
   readonly leaseMs: number;
   readonly takenAt: number;
@@ -418,11 +412,11 @@ class RollingSlot implements Slot {
   /** True if the response refused the request and reported the remaining requests. */
   wasRefused: boolean = false;
   shown: Sighting | undefined;
-  readonly #budget: RollingBudget;
+  readonly #budget: WindowBudget;
   readonly #clock: Clock;
   readonly #takenAtEpoch: number;
 
-  constructor(budget: RollingBudget, clock: Clock, weight: number, leaseMs: number) {
+  constructor(budget: WindowBudget, clock: Clock, weight: number, leaseMs: number) {
     this.#budget = budget;
     this.#clock = clock;
     this.weight = weight;
