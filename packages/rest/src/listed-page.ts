@@ -2,10 +2,9 @@ import type { ClassifyContext, HttpResponse } from '@headgate/sources';
 import { newestOf } from './carried.ts';
 import { type Cursor, firstAt, nextWindow, upToOf } from './cursor.ts';
 import { digestOf, scalarOf } from './json-value.ts';
-import { keyOf } from './key.ts';
 import { type Stream, isByTime, placeholders, sendsSince } from './language.ts';
 import { type Following, LAST } from './pages/index.ts';
-import { type RestQuery, valuesOf, withFields } from './request.ts';
+import { type RestQuery, valuesOf } from './request.ts';
 import { type Time, shifted, timeOf } from './time.ts';
 
 export interface RestPage {
@@ -70,7 +69,7 @@ export function listedPage(
 ): RestPage {
   const { pages } = stream;
   const { query, epochMs } = answered.context;
-  const { cursor, fields } = query;
+  const { cursor } = query;
   const page = noRecords(answered, found.length);
   const start = cursor.overlaps === true ? freshFrom(cursor, digests) : 0;
   const isLost = cursor.overlaps === true && start === 0 && !(found.length === 0 && following.at !== undefined);
@@ -81,12 +80,7 @@ export function listedPage(
     const at = Math.max(Number(firstAt(pages)), Number(now) - step);
     return { ...page, next: { ...cursor, upTo: page.upTo, at, before: undefined, moves: moves + 1 } };
   }
-  const keys =
-    stream.since !== undefined
-      ? digests
-      : pages?.repeats === 'drop'
-        ? found.map((record) => digestOf(keyOf(stream, withFields(stream, record, fields)) ?? record))
-        : [];
+  const keys = stream.since !== undefined ? digests : pages?.repeats === undefined ? [] : found.map((record) => digestOf(record));
   const known = new Set(cursor.keys);
   const from = olderThan(stream, cursor);
   const isFresh = (i: number): boolean => i >= start && !known.has(keys[i] ?? '');

@@ -9,7 +9,6 @@ const settings = {
   encoded: z.boolean().exactOptional().describe('The cursor is already percent-encoded.'),
   first: shared.first,
   end: shared.end,
-  short: shared.short,
   alone: shared.alone,
 };
 

@@ -34,10 +34,13 @@ const settings = {
     ),
   until: said.exactOptional().describe('Path or header of a value that is true on the last page.'),
   most: z.int().positive().exactOptional().describe('Maximum pages that the service returns for one listing.'),
+  short: z.literal('last').exactOptional().describe('`last`: a page with fewer records than its size is the last one.'),
   repeats: z
     .enum(['drop', 'end'])
     .exactOptional()
-    .describe('`drop`: omit records of the previous page. `end`: a page whose records all came before ends the listing.'),
+    .describe(
+      '`drop`: omit records that the previous page has, too. `end`: the same, and a page whose records all came before ends the listing.',
+    ),
   size,
 };
 

@@ -5,7 +5,6 @@ const settings = {
   offset: place.describe('Place of the offset in the request: the number of records before the page.'),
   first: shared.first,
   total: shared.total,
-  short: shared.short,
   alone: shared.alone,
 };
 

@@ -6,7 +6,6 @@ const settings = {
   first: shared.first,
   last: given.exactOptional().describe('Path of the number of pages, or `{ header: name }`.'),
   total: shared.total,
-  short: shared.short,
   alone: shared.alone,
 };
 

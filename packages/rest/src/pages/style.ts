@@ -91,7 +91,6 @@ export const shared = {
     .exactOptional()
     .describe('Cursor or address that marks the end, in addition to a missing, null or empty one.'),
   total: given.exactOptional().describe('Path of the total number of records, or `{ header: name }`.'),
-  short: z.literal('last').exactOptional().describe('`last`: a page with fewer records than its size is the last one.'),
   alone: z.boolean().exactOptional().describe('Send only the cursor in later requests, without other parameters.'),
   origin: z
     .literal('base')

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Pipeline, type RunEvent, type RunSnapshot, type Running, start } from '@headgate/pipeline';
+import { type Pipeline, type RunEvent, type RunSnapshot, type Running, replayDeadLetters, start } from '@headgate/pipeline';
 import { type RestSection, rest } from '@headgate/rest';
 import type { Clock } from '@headgate/throttle';
 import { virtualClock } from '@headgate/throttle/testing';
@@ -114,6 +114,14 @@ export interface SteppedRunOptions {
   readonly pipelines: readonly Pipeline[];
   /** Stops the run this many ms, by its clock, after its first request. Default: the run ends by itself. */
   readonly stopAfterMs?: number;
+  /** Folder of the log, which earlier runs can have used. Default: a new one. */
+  readonly folder?: string;
+  /** Whether the pipelines' lists are worked again. Default: false. */
+  readonly again?: boolean;
+  /** Whether the run continues when its work is done, and repeats listings by `every`. Default: false. */
+  readonly follow?: boolean;
+  /** Whether dead letters are replayed first. Default: false. */
+  readonly replay?: boolean;
 }
 
 export interface SteppedRun {
@@ -122,6 +130,8 @@ export interface SteppedRun {
   /** Time at which the run has ended, monotonic ms. */
   readonly endedAt: number;
   readonly events: readonly RunEvent[];
+  /** Messages of the errors of lanes that couldn't continue. */
+  readonly failures: readonly string[];
   /** The last state of the run. */
   readonly snapshot: RunSnapshot;
   /** The records of a topic, as JSON, with the time at which they were written, epoch ms. */
@@ -136,15 +146,30 @@ export interface RecordOf {
 }
 
 /** Runs pipelines on an embedded log. The clock stands still while a request or a write is under way, so waits are exact. */
-export async function steppedRun({ clock, services, pipelines, stopAfterMs = Infinity }: SteppedRunOptions): Promise<SteppedRun> {
-  const folder = await mkdtemp(join(tmpdir(), 'headgate-report-'));
+export async function steppedRun({
+  clock,
+  services,
+  pipelines,
+  stopAfterMs = Infinity,
+  folder: given,
+  again = false,
+  replay = false,
+  follow = false,
+}: SteppedRunOptions): Promise<SteppedRun> {
+  const folder = given ?? (await mkdtemp(join(tmpdir(), 'headgate-report-')));
   const log = await sqliteTopicLog({ file: join(folder, 'headgate.db'), now: () => clock.epochMs() });
   const events: RunEvent[] = [];
   const stop = new AbortController();
   let running: Running | undefined;
   try {
-    running = await start({ log, pipelines, clock, env: {}, signal: stop.signal, onEvent: (event) => void events.push(event) });
+    for (const { definition } of replay ? pipelines : []) await replayDeadLetters({ log, requests: definition.requests });
+    running = await start({ log, pipelines, clock, env: {}, follow, signal: stop.signal, onEvent: (event) => void events.push(event) });
     const { done } = running;
+    for (const pipeline of again ? pipelines : [])
+      await running.enqueue(
+        pipeline.name,
+        Array.from(pipeline.listed(), ({ value }) => JSON.parse(value) as never),
+      );
     let isTimed = stopAfterMs === Infinity;
     const isAnyBusy = (run: Running): boolean => {
       // A slow machine opens the run later, so its time counts from the first request.
@@ -173,6 +198,7 @@ export async function steppedRun({ clock, services, pipelines, stopAfterMs = Inf
       outcome: failures.length > 0 ? 'failed' : outcome === 'stopped' ? 'stopped' : 'done',
       endedAt,
       events,
+      failures: failures.map(String),
       snapshot,
       records,
       deadLetters: (pipeline) =>
@@ -184,7 +210,7 @@ export async function steppedRun({ clock, services, pipelines, stopAfterMs = Inf
   } finally {
     await running?.stop();
     await log.close();
-    await rm(folder, { recursive: true, force: true });
+    if (given === undefined) await rm(folder, { recursive: true, force: true });
   }
 }
 
