@@ -63,13 +63,13 @@ it('the summary of a stopped run lists what each pipeline did, what it left, and
   expect((await run.finish()).outcome).toBe('stopped');
   expect(run.summary().split('\n')).toEqual([
     expect.stringMatching(/^Stopped after .* m?s: 0 of 3 jobs, 2 pages, 20 ids +-> followers\.pages \(2\)$/u),
-    expect.stringMatching(/^ +1 job, 2 pages, 32 books; 1 key -> books\.authors \(2\)$/u),
+    expect.stringMatching(/^ +1 job, 2 pages, 32 books +-> books\.authors \(2\)$/u),
     '5 requests: 5 answered. None was rate-limited.',
     '1 job failed:     headgate read followers.dead-letters',
     expect.stringMatching(/^ {2}@nobody {2}there is no such user/u),
     '  To retry:       headgate replay followers.dead-letters',
     '1 dead letter:    headgate read books.dead-letters',
-    expect.stringMatching(/^ {2}123 {2}"123" isn't an ISBN/u),
+    expect.stringMatching(/^ {2}odd {2}"123" isn't an ISBN/u),
     '  To retry:       headgate replay books.dead-letters',
     'To continue:      run the same command again: it continues with @alpha at page 2, @beta at page 2.',
     'Read it:          headgate read followers.pages --max 10',
