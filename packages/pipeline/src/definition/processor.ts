@@ -3,7 +3,6 @@ import type { Clock, CreditPool } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { RequestEvent, RunEvent } from '../events/events.ts';
 import type { Lane } from '../lane/lane.ts';
-import type { Notifier } from '../lane/notifier.ts';
 import type { RequestRecord } from '../topics/request.ts';
 import type { RecordMakers, TopicMap, TopicNames } from '../topics/topic.ts';
 import type { Tracing } from '../events/tracing.ts';
@@ -29,11 +28,11 @@ export interface SourceControls {
 export interface Processor<Request, Topics extends TopicMap> {
   /** The sources that send the pipeline's HTTP requests. The caller of `Pipeline.open` closes them. */
   readonly sources: readonly SourceControls[];
-  /** Creates the worker of one lane. */
-  open(context: WorkerContext<Request, Topics>): Worker<Request>;
+  /** Opens the work of one lane. */
+  open(context: WorkContext<Request, Topics>): Work<Request>;
   /** Reads a lane's state, and returns a function that computes the unfinished part of a request. */
   left(state: StateOfLane, pipeline: string): (record: Pick<RequestRecord, 'offset' | 'resume'>, request: Request) => Left;
-  /** Reads a lane's state, and returns a function for the size of a key's last complete walk. `kind`: as in {@link WorkerContext}. */
+  /** Reads a lane's state, and returns a function for the size of a key's last complete walk. `kind`: as in {@link WorkContext}. */
   lastCrawl(state: StateOfLane, of: { readonly pipeline: string; readonly kind: string }): LastCrawlOf<Request>;
 }
 
@@ -66,8 +65,8 @@ export type Left =
   /** The work after a complete walk. It needs no HTTP request. */
   | { readonly kind: 'after' };
 
-/** The environment of a worker: its lane, and what the run provides. */
-export interface WorkerContext<Request, Topics extends TopicMap> {
+/** The environment of a lane's work: the lane, and what the run provides. */
+export interface WorkContext<Request, Topics extends TopicMap> {
   /** Name of the pipeline. */
   readonly pipeline: string;
   /**
@@ -82,8 +81,10 @@ export interface WorkerContext<Request, Topics extends TopicMap> {
   readonly log: TopicLog;
   /** The run's clock. */
   readonly clock: Clock;
-  /** Wakes the lane when the worker's load has changed, and ends it when the worker can't continue. */
-  readonly notifier: Notifier;
+  /** Aborts when the run stops: no further HTTP request is sent, and the results of those in flight are still written. */
+  readonly stopping: AbortSignal;
+  /** Aborts when a stopped run waits no longer for work in flight. */
+  readonly abandoned: AbortSignal;
   /** Capacity for items that aren't yet durable, shared by all work of the lane. */
   readonly credits: CreditPool;
   /** Returns the log's name of a topic. */
@@ -103,41 +104,31 @@ export interface WorkerContext<Request, Topics extends TopicMap> {
   readonly tracing?: Tracing | undefined;
 }
 
-/** Processes a lane's requests. Calls `notify` of the notifier when its load has changed, and `fail` when it can't continue. */
-export interface Worker<Request> {
-  /**
-   * Number of unfinished requests that the worker has taken. For lookups, it is the number of their keys. For walks, it includes those with
-   * unfinished `after` work.
-   */
-  readonly load: number;
-  /** Load at which the lane passes no more requests to the worker. */
+/** Works a lane's jobs of one kind. The lane has the map of jobs. */
+export interface Work<Request> {
+  /** Number of unfinished jobs at which the lane takes no more. */
   readonly backlog: number;
-  /** Takes a request. Its work can start later. */
-  take(record: RequestRecord, request: Request): void;
-  /** Called when the lane has read its requests to the end: the worker then sends keys without waiting for a full batch. */
+  /**
+   * Works a job. Resolves when its end is durable, or, after a stop, when the rest is left to the next run. Rejects if the lane can't
+   * continue. Throws for a job that can't be worked at all: the lane makes a dead letter of it.
+   */
+  run(job: Job, request: Request): Promise<void>;
+  /** Called when the lane has read its jobs to the end: a lookup then sends keys without waiting for a full batch. */
   flush(): void;
-  /** Stops sending HTTP requests. The results of requests in flight are still written. */
-  stop(): void;
-  /** True while work is in progress. */
-  readonly isBusy: boolean;
-  /** Aborts the work that is still in flight after `stop`. */
-  abandon(): void;
-  /** Returns the active and the waiting walks, and the number of unfinished keys. */
-  inWork(): InWork;
-  /** Returns the size of a key's last complete walk, including walks that this worker has completed. */
+  /** Returns the size of a key's last complete walk, including walks of this run. */
   readonly lastCrawl: LastCrawlOf<Request>;
 }
 
-/** The unfinished work of a worker, for gauges and forecasts. */
-export interface InWork {
-  readonly walks: readonly WalkInWork[];
-  /** Number of lookup keys whose results aren't durable yet. */
-  readonly keys: number;
-  /** The walk whose `after` work is running, and the name of that work. */
-  readonly behind?: { readonly key: string; readonly request: string; readonly name: string } | undefined;
+/** A job that a lane has taken and that isn't finished. */
+export interface Job {
+  readonly record: RequestRecord;
+  /** What the job does, for gauges and forecasts. Its work sets it. Undefined: nothing that they show. */
+  doing?: WalkInWork | KeyInWork | AfterInWork | undefined;
 }
 
+/** A walk that is active, or that waits for the active walk of its key. */
 export interface WalkInWork {
+  readonly kind: 'walk';
   readonly offset: number;
   readonly request: string;
   readonly key: string;
@@ -146,4 +137,17 @@ export interface WalkInWork {
   /** Identifies the walk in the gauges of its source. Absent for a job that waits for the active walk of its key. */
   readonly walk?: object;
   readonly isWriting: boolean;
+}
+
+/** A key whose result isn't durable yet. */
+export interface KeyInWork {
+  readonly kind: 'key';
+}
+
+/** The running work after a walk. `name`: the name of that work. */
+export interface AfterInWork {
+  readonly kind: 'after';
+  readonly key: string;
+  readonly request: string;
+  readonly name: string;
 }

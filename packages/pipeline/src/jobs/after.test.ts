@@ -14,7 +14,7 @@ import { logWith, temporaryLog } from '../testing/temporary-log.fixture.ts';
 import { recordMakers, topic } from '../topics/topic.ts';
 import { topicSpecs } from '../topics/topics.ts';
 import { RESUME, type RequestRecord } from '../topics/request.ts';
-import { type AfterJob, type AfterWork, afterRow, afterWork } from './after.ts';
+import { type AfterStage, type AfterWork, afterRow, afterWork } from './after.ts';
 import { type LastCrawls, lastCrawls } from './last-crawls.ts';
 import { afterStageOf, walkStates } from './walk-state.ts';
 import type { After } from './walk-definition.ts';
@@ -107,9 +107,9 @@ test('after a restart a walk is compared with the one before it, whose work is n
     yield* await new Promise<never[]>((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))));
   };
   for (const id of ['1', '2', '3']) {
-    await inLane(place.log, stuck, async ({ crawl, work }) => {
+    await inLane(place.log, stuck, async ({ crawl, stop }) => {
       await crawl(id);
-      work.stop();
+      stop();
     });
   }
   await inLane(place.log, writing(1), async () => await Promise.resolve());
@@ -131,8 +131,8 @@ test.each([
   ['after a restart', true],
 ])('pieces of work that wait for each other are done once and in the order of the walks, %s', async (_, isStopped) => {
   await using place = await afterPlace();
-  await inLane(place.log, writing(1), async ({ crawl, work }) => {
-    if (isStopped) work.stop();
+  await inLane(place.log, writing(1), async ({ crawl, stop }) => {
+    if (isStopped) stop();
     for (let id = 1; id <= 12; id += 1) await crawl(String(id));
   });
   expect((await written(place.log)).length === 0).toBe(isStopped);
@@ -195,8 +195,8 @@ test('work that fails midway continues after its series, whatever their lengths'
 
 test('unfinished work of a pipeline that no longer has any is dropped, with a warning', async () => {
   await using place = await afterPlace();
-  await inLane(place.log, writing(1), async ({ crawl, work }) => {
-    work.stop();
+  await inLane(place.log, writing(1), async ({ crawl, stop }) => {
+    stop();
     await crawl('one');
   });
   const events = await inLane(place.log, undefined, async () => await Promise.resolve());
@@ -282,6 +282,7 @@ interface Use {
   readonly lane: Lane;
   readonly last: LastCrawls;
   readonly work: AfterWork;
+  readonly stop: () => void;
   readonly crawl: (id: string, key?: string) => Promise<void>;
   /** Replays the newest dead letter. */
   readonly replay: () => Promise<void>;
@@ -310,11 +311,8 @@ async function inLane(
   const waker = notifier({ clock });
   const events: (RequestEvent | RunEvent)[] = [];
   let chunksLeft = stopAfter;
-  let isStopped = false;
-  const stop = (): void => {
-    isStopped = true;
-    work.stop();
-  };
+  const stopped = new AbortController();
+  const stop = (): void => stopped.abort();
   const stopping: Lane = {
     ...lane,
     // A log guarantees no order of keys, so reverse their order.
@@ -342,7 +340,7 @@ async function inLane(
     lane: stopping,
     log,
     names,
-    notifier: waker,
+    stopping: stopped.signal,
     clock,
     emit: (event: RequestEvent | RunEvent) => void events.push(event),
     topics: makers as never,
@@ -351,13 +349,11 @@ async function inLane(
   const work = afterWork<typeof topics>({ ...(after !== undefined && { after }), afterName: 'the comparison' }, context);
   let busy = 0;
   let offset = lane.next;
-  const run = (job: AfterJob): void => {
+  const run = (record: RequestRecord, stage: AfterStage, isResumed = false): void => {
     busy += 1;
     work
-      .run(job)
-      .catch((error: unknown) => {
-        if (!isStopped) waker.fail(error);
-      })
+      .run({ record }, stage, isResumed)
+      .catch((error: unknown) => waker.fail(error))
       .finally(() => {
         busy -= 1;
         waker.notify();
@@ -369,24 +365,25 @@ async function inLane(
   };
   for (const [at, { key, request, after: stage }] of [...walkStates(lane.stateUnder)].toSorted(([one], [other]) => one - other)) {
     offset = at + 1;
-    if (stage !== undefined) run({ record: { offset: at, key, value: request }, stage, isResumed: true });
+    if (stage !== undefined) run({ offset: at, key, value: request }, stage, true);
   }
   await use({
     lane,
     last,
-    work: { ...work, stop },
+    work,
+    stop,
     async crawl(id, key = 'a') {
       const crawl = { id, pages: 1, items: 2, offsets: await work.offsets() };
       const previous = last.of(key)?.crawl;
       const stage = { crawl: { key, ...crawl }, ...(previous !== undefined && { previous: { key, ...previous } }), written: 0 };
       const record = recordAt(key);
-      await lane.commit({ records: [], state: [last.ended(key, { pages: 1, items: 2, crawl }), afterRow({ record, stage })] });
-      run({ record, stage, isResumed: false });
+      await lane.commit({ records: [], state: [last.ended(key, { pages: 1, items: 2, crawl }), afterRow(record, stage)] });
+      run(record, stage);
     },
     async replay() {
       const record = { ...recordAt('a'), resume: (await deadLetters(log)).at(-1) ?? '' };
       const stage = afterStageOf(undefined, record);
-      if (stage !== undefined) run({ record, stage, isResumed: false });
+      if (stage !== undefined) run(record, stage);
     },
   });
   while (busy > 0) await waker.wait();

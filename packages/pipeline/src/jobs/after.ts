@@ -6,7 +6,7 @@ import { PipelineError } from '../settings/pipeline-error.ts';
 import { reasonOf } from '../topics/dead-letter.ts';
 import { type RequestRecord, requestContent } from '../topics/request.ts';
 import { type PendingRecord, REQUESTS, type TopicMap, countRecords, madeRecord } from '../topics/topic.ts';
-import type { WorkerContext } from '../definition/processor.ts';
+import type { Job, WorkContext } from '../definition/processor.ts';
 import { sizedRecords } from '../lane/record-size.ts';
 import { pendingDeadLetter } from './pending-dead-letter.ts';
 import type { After, Crawl } from './walk-definition.ts';
@@ -20,24 +20,15 @@ export interface AfterStage {
   readonly written: number;
 }
 
-/** A job in the stage `after`: all its pages are written. */
-export interface AfterJob {
-  readonly record: RequestRecord;
-  readonly stage: AfterStage;
-  /** True if an earlier run has begun the stage. */
-  readonly isResumed: boolean;
-}
-
 /** The work after the walks of a lane. One walk's work runs at a time. */
 export interface AfterWork {
-  /** The walk whose work is running, and the name of that work. */
-  readonly current: { readonly key: string; readonly request: string; readonly name: string } | undefined;
   /** Returns the ends of the lane's partition in the pipeline's topics. The records of a walk that starts now will be at or after them. */
   offsets(): Promise<Readonly<Record<string, number>>>;
-  /** Runs the work of a job, and finishes the job. Rejects if the lane can't continue, and at a stop: the row of the job keeps the rest. */
-  run(job: AfterJob): Promise<void>;
-  /** Stops the work, at the latest after the current chunk. */
-  stop(): void;
+  /**
+   * Runs the work of a job, and finishes the job. At a stop, resolves at the latest after the current chunk, and the job's row keeps the
+   * rest. Rejects if the lane can't continue. `isResumed`: true if an earlier run has begun the stage.
+   */
+  run(job: Job, stage: AfterStage, isResumed: boolean): Promise<void>;
 }
 
 /** Number of records written, by topic and by kind. */
@@ -52,19 +43,14 @@ interface Written {
 const CHUNK = 5_000;
 
 /**
- * Returns a function for a kind of work without `after`. It finishes a job whose walk is complete, with a warning, and returns true; it
- * returns false for any other job.
+ * Returns a function for a kind of work without `after`. It finishes a job whose walk is complete, with a warning. Returns undefined for
+ * any other job.
  */
-export function afterDropper({
-  lane,
-  emit,
-  notifier,
-}: Pick<WorkerContext<never, TopicMap>, 'lane' | 'emit' | 'notifier'>): (record: RequestRecord) => boolean {
-  const rows = walkStates(lane.stateUnder);
-  return (record) => {
-    const stage = rows.get(record.offset)?.after;
-    if (stage !== undefined) dropWork({ lane, emit }, record, droppedWords(stage)).catch((error: unknown) => notifier.fail(error));
-    return stage !== undefined;
+export function afterDropper(context: Pick<WorkContext<never, TopicMap>, 'lane' | 'emit'>): (job: Job) => Promise<void> | undefined {
+  const rows = walkStates(context.lane.stateUnder);
+  return (job) => {
+    const stage = rows.get(job.record.offset)?.after;
+    return stage && dropWork(context, job, droppedWords(stage));
   };
 }
 
@@ -72,62 +58,60 @@ function droppedWords({ crawl: { key, id } }: AfterStage): string {
   return `${key}: the work after its crawl ${id} was dropped, because the pipeline no longer defines it for this kind of job`;
 }
 
-async function dropWork({ lane, emit }: Pick<WorkerContext<never, TopicMap>, 'lane' | 'emit'>, record: RequestRecord, message: string) {
+async function dropWork({ lane, emit }: Pick<WorkContext<never, TopicMap>, 'lane' | 'emit'>, { record }: Job, message: string) {
   await lane.commit({ records: [], finished: [record.offset] });
   emit({ type: 'notice', level: 'warn', message });
 }
 
 /** Returns the change that stores the rest of a job's work in the lane's state. */
-export function afterRow({ record: { offset, value }, stage }: Pick<AfterJob, 'record' | 'stage'>): StateChange {
+export function afterRow({ offset, value }: RequestRecord, stage: AfterStage): StateChange {
   return [STATE_KEYS.job + String(offset), { key: stage.crawl.key, items: 0, request: value, after: stage }];
 }
 
 export function afterWork<Topics extends TopicMap>(
   { after, afterName = 'the work after its crawl' }: { readonly after?: After<Topics>; readonly afterName?: string },
-  context: Omit<WorkerContext<unknown, Topics>, 'read' | 'keyOf'>,
+  context: Omit<WorkContext<unknown, Topics>, 'read' | 'keyOf'>,
 ): AfterWork {
-  const { pipeline, lane, log, names, clock, emit, topics } = context;
+  const { pipeline, lane, log, names, clock, emit, topics, stopping: signal } = context;
   const { partition } = lane;
-  const stopping = new AbortController();
-  const { signal } = stopping;
   let earlier: Promise<void> = Promise.resolve();
-  let current: AfterWork['current'];
 
-  const workOn = async (job: AfterJob): Promise<void> => {
-    signal.throwIfAborted();
-    const { crawl, written: before } = job.stage;
+  const workOn = async (job: Job, stage: AfterStage, isResumed: boolean): Promise<void> => {
+    if (signal.aborted) return;
+    const { crawl, written: before } = stage;
     const { key, id } = crawl;
     if (after === undefined) {
-      await dropWork(context, job.record, droppedWords(job.stage));
+      await dropWork(context, job, droppedWords(stage));
       return;
     }
-    if (job.isResumed) emit({ type: 'notice', level: 'info', message: `${key}: ${afterName} continues` });
+    if (isResumed) emit({ type: 'notice', level: 'info', message: `${key}: ${afterName} continues` });
     const counts: Record<string, number> = {};
     const kinds: Record<string, number> = {};
     const written: Written = { upTo: before, counts, kinds };
     let isDone = false;
-    current = { key, request: id, name: afterName };
+    job.doing = { kind: 'after', key, request: id, name: afterName };
     try {
-      await write(after, job, written);
+      await write(after, job.record, stage, written);
       isDone = true;
     } catch (thrown) {
       const error = readable(thrown);
-      if (signal.aborted || endsLane(error)) throw error;
-      await fail({ ...job, stage: { ...job.stage, written: written.upTo } }, error);
+      if (signal.aborted) return;
+      if (endsLane(error)) throw error;
+      await fail(job, { ...stage, written: written.upTo }, error);
     } finally {
-      current = undefined;
+      job.doing = undefined;
       if ((before === 0 && isDone) || Object.keys(counts).length > 0)
         emit({ type: 'after-written', pipeline, key, request: id, counts, kinds });
     }
   };
 
   /** Writes a dead letter, whose replay does the rest of the work. Drops the work if the records that it needs are gone. */
-  const fail = async (job: AfterJob, thrown: unknown): Promise<void> => {
-    const { record, stage } = job;
+  const fail = async (job: Job, stage: AfterStage, thrown: unknown): Promise<void> => {
+    const { record } = job;
     const { key, id } = stage.crawl;
     const { code, message } = reasonOf(thrown);
     if (code === 'HEADGATE_STATE_LOST') {
-      await dropWork(context, record, `${key}: ${afterName} was dropped (${id}): ${message}`);
+      await dropWork(context, job, `${key}: ${afterName} was dropped (${id}): ${message}`);
       return;
     }
     const error = new PipelineError({
@@ -145,7 +129,7 @@ export function afterWork<Topics extends TopicMap>(
   };
 
   /** Runs the work and commits its records in chunks. After each commit, adds the chunk's numbers to `written`. */
-  const write = async (work: After<Topics>, { record, stage }: AfterJob, written: Written): Promise<void> => {
+  const write = async (work: After<Topics>, record: RequestRecord, stage: AfterStage, written: Written): Promise<void> => {
     const { crawl, previous } = stage;
     const warn = (message: string): void => emit({ type: 'notice', level: 'warn', message: `${crawl.key}: ${message}` });
     let made = 0;
@@ -153,7 +137,7 @@ export function afterWork<Topics extends TopicMap>(
     const commit = async (isLast: boolean): Promise<void> => {
       const origin = { pipeline, request: crawl.id, defaultId: String(made) };
       const records = sizedRecords(inFlight, { ...origin, key: crawl.key, lane, name: 'after' });
-      const end = isLast ? { finished: [record.offset] } : { state: [afterRow({ record, stage: { ...stage, written: made } })] };
+      const end = isLast ? { finished: [record.offset] } : { state: [afterRow(record, { ...stage, written: made })] };
       await lane.commit({ records, ...end });
       written.upTo = made;
       countRecords(inFlight, written.counts);
@@ -173,20 +157,16 @@ export function afterWork<Topics extends TopicMap>(
   };
 
   return {
-    get current() {
-      return current;
-    },
     async offsets() {
       const written = Object.keys(topics).filter((name) => name !== REQUESTS);
       const onLog = new Map(written.map((name) => [names(`${pipeline}.${name}`), name]));
       const infos = await log.listTopics([...onLog.keys()]);
       return Object.fromEntries(infos.map((info) => [onLog.get(info.name), info.offsets[partition]?.end ?? 0]));
     },
-    run(job) {
-      const work = earlier.then(() => workOn(job));
+    run(job, stage, isResumed) {
+      const work = earlier.then(() => workOn(job, stage, isResumed));
       earlier = work.catch(() => undefined);
       return work;
     },
-    stop: () => stopping.abort(),
   };
 }

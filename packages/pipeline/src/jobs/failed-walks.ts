@@ -1,7 +1,7 @@
 import type { Json } from '@headgate/throttle';
 import type { StateChange } from '../lane/lane.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
-import type { WorkerContext } from '../definition/processor.ts';
+import type { WorkContext } from '../definition/processor.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import type { RestNote } from './walk-state.ts';
 
@@ -15,7 +15,7 @@ export interface FailedWalks<Cursor extends NonNullable<Json>> {
 export function failedWalks<Cursor extends NonNullable<Json>>({
   lane,
   kind,
-}: Pick<WorkerContext<never, TopicMap>, 'lane' | 'kind'>): FailedWalks<Cursor> {
+}: Pick<WorkContext<never, TopicMap>, 'lane' | 'kind'>): FailedWalks<Cursor> {
   const prefix = STATE_KEYS.failed + kind;
   const notes = new Map(lane.stateUnder(prefix).map(({ key, value }) => [key, value as RestNote<Cursor>]));
   return {

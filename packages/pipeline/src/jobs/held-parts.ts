@@ -6,7 +6,7 @@ import { GROUP_STATE } from '../topics/names.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import type { StateChange } from '../lane/lane.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
-import type { WorkerContext } from '../definition/processor.ts';
+import type { WorkContext } from '../definition/processor.ts';
 
 /** A part of a page that couldn't be written, as the lane's state stores it. Its dead letter is open as long as it's stored. */
 interface HeldPart {
@@ -46,7 +46,7 @@ export function heldParts({
   kind,
   log,
   names,
-}: Pick<WorkerContext<never, TopicMap>, 'pipeline' | 'group' | 'lane' | 'kind' | 'log' | 'names'>): HeldParts {
+}: Pick<WorkContext<never, TopicMap>, 'pipeline' | 'group' | 'lane' | 'kind' | 'log' | 'names'>): HeldParts {
   const prefix = STATE_KEYS.held + kind;
   const parts = new Map(lane.stateUnder(prefix).map(({ key: mark, value }) => [mark, value as HeldPart]));
   const ofKey = (all: ReadonlyMap<string, HeldPart>, key: string) => [...all].filter(([, part]) => part.key === key);

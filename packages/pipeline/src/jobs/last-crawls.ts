@@ -1,7 +1,7 @@
 import type { Json } from '@headgate/throttle';
 import type { StateChange } from '../lane/lane.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
-import type { StateOfLane, WorkerContext } from '../definition/processor.ts';
+import type { StateOfLane, WorkContext } from '../definition/processor.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import type { Crawl } from './walk-definition.ts';
 
@@ -27,13 +27,13 @@ export interface LastCrawls {
 /** Time after which a key's last walk is forgotten. Otherwise, the state would grow with every key that was ever walked. */
 const FORGET_AFTER_MS = 90 * 86_400_000;
 
-/** Returns the last complete walks in a lane's state, by key. `kind`: as in `WorkerContext`. */
+/** Returns the last complete walks in a lane's state, by key. `kind`: as in `WorkContext`. */
 export function lastCrawlsIn(state: StateOfLane, kind: string): ReadonlyMap<string, LastCrawl> {
   return new Map(state(STATE_KEYS.last + kind).map(({ key, value }) => [key, value as LastCrawl]));
 }
 
 /** Keeps the last complete walks of a lane. Forgets old ones even while the lane is open, because a lane can stay open for years. */
-export function lastCrawls({ lane, kind, clock }: Pick<WorkerContext<never, TopicMap>, 'lane' | 'kind' | 'clock'>): LastCrawls {
+export function lastCrawls({ lane, kind, clock }: Pick<WorkContext<never, TopicMap>, 'lane' | 'kind' | 'clock'>): LastCrawls {
   const prefix = STATE_KEYS.last + kind;
   const now = clock.monotonicMs();
   /** Walks by key, the oldest first. `atMs`: when the walk was completed, on the monotonic clock. */

@@ -19,6 +19,7 @@ import { topicNames } from '../topics/names.ts';
 import { notifier } from '../lane/notifier.ts';
 import { type PendingRecord, type RecordMakers, recordMakers } from '../topics/topic.ts';
 import type { TopicLog } from '@headgate/topics';
+import { LaneJobs } from '../run/lane-jobs.ts';
 import { lookup } from './lookup.ts';
 import type { LookupDefinition } from './lookup-definition.ts';
 
@@ -366,7 +367,8 @@ describe('a worker alone', () => {
     const lane = await shelvesLane({ log, clock });
     const events: RequestEvent[] = [];
     const waker = notifier({ clock });
-    const worker = pipeline
+    const [stopping, abandoned] = [new AbortController(), new AbortController()];
+    const work = pipeline
       .open(
         {
           clock,
@@ -385,7 +387,8 @@ describe('a worker alone', () => {
         lane,
         log,
         clock,
-        notifier: waker,
+        stopping: stopping.signal,
+        abandoned: abandoned.signal,
         credits,
         names,
         topics: recordMakers({
@@ -398,6 +401,31 @@ describe('a worker alone', () => {
         }),
         emit: (event) => void (event.type === 'notice' || events.push(event)),
       });
+    const jobs = new LaneJobs({
+      pipeline: 'shelves',
+      requests: pipeline.requests,
+      lane,
+      names,
+      clock,
+      emit: () => undefined,
+      notifier: waker,
+      work,
+      begun: new Set(),
+      onTake: () => undefined,
+      stopping: stopping.signal,
+      abandoned: abandoned.signal,
+    });
+    const worker = {
+      get load() {
+        return jobs.size;
+      },
+      flush: () => work.flush(),
+      stop() {
+        stopping.abort();
+        api.stop();
+      },
+      abandon: () => abandoned.abort(),
+    };
     let offset = 0;
     return {
       clock,
@@ -411,7 +439,7 @@ describe('a worker alone', () => {
       /** Takes a job for each word. */
       take: (words: string): void => {
         for (const shelf of words.split('+')) {
-          worker.take({ offset, key: shelf, value: JSON.stringify({ shelf }) }, { shelf });
+          jobs.take({ offset, key: shelf, value: JSON.stringify({ shelf }) });
           offset += 1;
         }
       },
@@ -440,7 +468,7 @@ describe('a worker alone', () => {
     worker.flush();
     expect(requested).toEqual(['a+b+c', 'd+e+f+g', 'h']);
     expect(events).toEqual([3, 4, 1].map((count) => ({ type: 'keys-queued', pipeline: 'shelves', count })));
-    expect([worker.load, worker.isBusy, clock.pending]).toEqual([8, true, 0]);
+    expect([worker.load, clock.pending]).toEqual([8, 0]);
   });
 
   it('lets no key wait longer than maxWaitMs, and sends nothing after a stop', async () => {
@@ -502,7 +530,7 @@ describe('a worker alone', () => {
     expect(events.flatMap((event) => (event.type === 'keys-queued' ? [event.count] : []))).toEqual([4, 4, 5, 1]);
     await answer();
     await answer();
-    expect([worker.load, worker.isBusy]).toEqual([0, false]);
+    expect(worker.load).toBe(0);
   });
 
   it('reports the results of a response when they are durable, and returns its credit', async () => {
@@ -514,7 +542,7 @@ describe('a worker alone', () => {
     take('a+b');
     worker.flush();
     await answer();
-    await expect.poll(() => worker.isBusy).toBe(false);
+    await expect.poll(() => worker.load).toBe(0);
     expect(events).toMatchObject([
       { type: 'keys-queued', count: 2 },
       { type: 'keys-answered', count: 2 },
@@ -536,7 +564,7 @@ describe('a worker alone', () => {
     take('a+b+c+d');
     worker.stop();
     if (more.query === endless) worker.abandon();
-    await expect.poll(() => worker.isBusy).toBe(false);
+    await expect.poll(() => worker.load).toBe(0);
     await waker.wait(0);
     expect([lane.isFinished(0), await deadLetters(place.log)]).toEqual([false, []]);
   });
@@ -549,7 +577,7 @@ describe('a worker alone', () => {
     const { worker, waker, take } = scene;
     take('a+b+c+d');
     if (when === 'while it stops') worker.stop();
-    await expect.poll(() => worker.isBusy).toBe(false);
+    await expect.poll(() => worker.load).toBe(0);
     await expect(waker.wait(0)).rejects.toBe(ends);
     expect(await deadLetters(place.log)).toEqual([]);
   });

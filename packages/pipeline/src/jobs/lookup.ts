@@ -1,18 +1,19 @@
 import type { Delivery } from '@headgate/throttle';
+import { onAbort } from '@headgate/throttle/internal';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { endsLane, endsSource, isStop } from '../topics/source-error.ts';
 import { readable, textOf } from '../settings/thrown.ts';
 import { type UserFunction, answered, callUser, callUserList, misuse, userError } from '../topics/user-function.ts';
 import { pipelineChecks } from '../settings/pipeline-error.ts';
 import { reasonOf } from '../topics/dead-letter.ts';
-import { type RequestRecord, requestContent } from '../topics/request.ts';
+import { requestContent } from '../topics/request.ts';
 import { type PendingRecord, type TopicMap, countRecords, madeRecord } from '../topics/topic.ts';
-import type { SourceControls, Processor, Worker, WorkerContext } from '../definition/processor.ts';
+import type { Job, Processor, SourceControls, Work, WorkContext } from '../definition/processor.ts';
 import { sizedRecords } from '../lane/record-size.ts';
 import { type PendingDeadLetter, pendingDeadLetter, requestId } from './pending-dead-letter.ts';
 import type { LookupDeadLetter, LookupDefinition } from './lookup-definition.ts';
 import { afterDropper } from './after.ts';
-import { MAX_IN_WORK } from './walk.ts';
+import { MAX_IN_WORK } from './walk-work.ts';
 
 const MAX_WAIT_MS = 200;
 
@@ -29,7 +30,7 @@ export function lookup<Api extends SourceControls, Request, Answers, Topics exte
   check.number({ maxWaitMs }, 0, 2 ** 31 - 1);
   return {
     sources: [definition.source],
-    open: (context) => new LookupWorker(definition, context),
+    open: (context) => new LookupWork(definition, context),
     left: (_, pipeline) => (__, request) => {
       keyOf(definition, request, { pipeline });
       return { kind: 'lookup', keys: 1, size };
@@ -56,12 +57,14 @@ function assertText(of: UserFunction, key: unknown): void {
   if (typeof key !== 'string') throw misuse(of, `returns ${textOf(key)}`, 'A key must be text');
 }
 
-/** A job that the worker has taken and whose result isn't durable yet. */
+/** A job whose result isn't durable yet. */
 interface LookupJob<Request> {
-  readonly record: RequestRecord;
+  readonly job: Job;
   readonly request: Request;
   readonly id: string;
   readonly key: string;
+  /** Ends the job: its result is durable, or it is left to the next run. With an error, the lane can't continue. */
+  readonly end: PromiseWithResolvers<void>;
 }
 
 interface KeyOutcome {
@@ -69,50 +72,43 @@ interface KeyOutcome {
   readonly deadLetters: LookupDeadLetter[];
 }
 
-class LookupWorker<Api extends SourceControls, Request, Answers, Topics extends TopicMap> implements Worker<Request> {
+class LookupWork<Api extends SourceControls, Request, Answers, Topics extends TopicMap> implements Work<Request> {
   readonly backlog: number;
   readonly #definition: LookupDefinition<Api, Request, Answers, Topics>;
-  readonly #context: WorkerContext<Request, Topics>;
-  /** Finishes a job whose complete walk has unfinished work: the pipeline looked it up only later. */
-  readonly #drops: (record: RequestRecord) => boolean;
-  readonly #jobs = new Set<LookupJob<Request>>();
+  readonly #context: WorkContext<Request, Topics>;
+  /** Finishes a job whose complete walk has unfinished work: the pipeline looks it up only since. */
+  readonly #dropped: (job: Job) => Promise<void> | undefined;
   /** The batches that have no response yet. */
   readonly #underWay = new Set<readonly LookupJob<Request>[]>();
-  readonly #abandoned = new AbortController();
   #waiting: LookupJob<Request>[] = [];
   #cancelTimer: (() => void) | undefined;
-  #isStopping = false;
-  #inFlight = 0;
   /** Number of keys since the last `keys-queued` event. */
   #queued = 0;
 
-  constructor(definition: LookupDefinition<Api, Request, Answers, Topics>, context: WorkerContext<Request, Topics>) {
+  constructor(definition: LookupDefinition<Api, Request, Answers, Topics>, context: WorkContext<Request, Topics>) {
     this.#definition = definition;
     this.#context = context;
-    this.#drops = afterDropper(context);
+    this.#dropped = afterDropper(context);
     this.backlog = Math.max(MAX_IN_WORK, 2 * definition.size);
+    onAbort(context.stopping, () => this.#stop());
   }
 
-  get load(): number {
-    return this.#jobs.size;
-  }
-
-  get isBusy(): boolean {
-    return this.#inFlight > 0;
-  }
-
-  take(record: RequestRecord, request: Request): void {
-    if (this.#drops(record)) return;
+  run(job: Job, request: Request): Promise<void> {
+    const { record } = job;
     const { pipeline, lane, clock } = this.#context;
+    const dropped = this.#dropped(job);
+    if (dropped !== undefined) return dropped;
     const id = requestId(lane, record.offset);
-    const job = { record, request, id, key: keyOf(this.#definition, request, { pipeline, key: record.key || id }) };
-    this.#jobs.add(job);
-    this.#waiting.push(job);
+    const key = keyOf(this.#definition, request, { pipeline, key: record.key || id });
+    const end = Promise.withResolvers<void>();
+    job.doing = { kind: 'key' };
+    this.#waiting.push({ job, request, id, key, end });
     this.#queued += 1;
     this.#sendBatches(this.#definition.size);
     this.#cancelTimer?.();
     this.#cancelTimer =
       this.#waiting.length > 0 ? clock.schedule(this.#definition.maxWaitMs ?? MAX_WAIT_MS, () => this.#sendAfterWait()) : undefined;
+    return end.promise;
   }
 
   flush(): void {
@@ -122,23 +118,14 @@ class LookupWorker<Api extends SourceControls, Request, Answers, Topics extends 
     this.#sendBatches(1);
   }
 
-  stop(): void {
-    this.#isStopping = true;
-    this.#cancelTimer?.();
-    this.#waiting = [];
-    this.#definition.source.stop();
-  }
-
-  abandon(): void {
-    this.#abandoned.abort();
-  }
-
-  inWork() {
-    return { walks: [], keys: this.load };
-  }
-
   lastCrawl(): undefined {
     return undefined;
+  }
+
+  /** Leaves the waiting keys to the next run. */
+  #stop(): void {
+    this.#cancelTimer?.();
+    for (const { end } of this.#waiting.splice(0)) end.resolve();
   }
 
   /**
@@ -168,7 +155,7 @@ class LookupWorker<Api extends SourceControls, Request, Answers, Topics extends 
     while (this.#waiting.length >= least && (capacity > 0 || this.#underWay.size === 0)) {
       const batch = this.#waiting.splice(0, Math.min(size, capacity || size));
       capacity = Math.max(0, capacity - batch.length);
-      this.#inBackground(this.#traced(batch));
+      this.#endWith(batch, this.#traced(batch));
     }
   }
 
@@ -184,23 +171,21 @@ class LookupWorker<Api extends SourceControls, Request, Answers, Topics extends 
     } catch (error) {
       const jobs = this.#waiting;
       this.#waiting = [];
-      if (jobs.length > 0) this.#inBackground(this.#writeFailed(jobs, error));
+      if (jobs.length > 0) this.#endWith(jobs, this.#writeFailed(jobs, error));
       return 0;
     }
   }
 
-  /** Lets work continue in the background. If the work fails, the lane fails, unless a stop of the run caused the error. */
-  #inBackground(work: Promise<void>): void {
-    const { notifier } = this.#context;
-    this.#inFlight += 1;
-    work
-      .catch((error: unknown) => {
-        if (!this.#isStopping || !(isStop(error) || this.#abandoned.signal.aborted)) notifier.fail(error);
-      })
-      .finally(() => {
-        this.#inFlight -= 1;
-        notifier.notify();
-      });
+  /** Ends jobs as `work` ends. */
+  #endWith(jobs: readonly LookupJob<Request>[], work: Promise<void>): void {
+    work.then(
+      () => {
+        for (const { end } of jobs) end.resolve();
+      },
+      (error: unknown) => {
+        for (const { end } of jobs) end.reject(error);
+      },
+    );
   }
 
   async #traced(batch: readonly LookupJob<Request>[]): Promise<void> {
@@ -215,13 +200,12 @@ class LookupWorker<Api extends SourceControls, Request, Answers, Topics extends 
 
   async #lookUp(batch: readonly LookupJob<Request>[]): Promise<void> {
     const definition = this.#definition;
-    const { pipeline, credits } = this.#context;
+    const { pipeline, credits, stopping, abandoned: signal } = this.#context;
     this.#emitQueued();
     this.#underWay.add(batch);
     let delivery: Delivery<Answers>;
     const of = { pipeline, key: batch[0]?.key ?? '', name: 'query' };
     try {
-      const { signal } = this.#abandoned;
       delivery = await definition.query(
         definition.source,
         batch.map(({ key }) => key),
@@ -231,9 +215,9 @@ class LookupWorker<Api extends SourceControls, Request, Answers, Topics extends 
         throw misuse(of, `returns ${textOf(delivery)}`, "It must return what the source's query returns");
     } catch (thrown) {
       const error = readable(thrown);
-      if (isStop(error) || endsSource(error) || this.#abandoned.signal.aborted) throw error;
+      if (isStop(error) || endsSource(error) || signal.aborted) throw error;
       // A stopped source can reject with any error. The jobs stay unfinished, so the next run requests them again.
-      if (this.#isStopping) return;
+      if (stopping.aborted) return;
       this.#batchAnswered(batch);
       await this.#writeFailed(batch, reasonOf(error).code === 'HEADGATE_UNEXPECTED' ? userError(of, error) : error);
       return;
@@ -266,10 +250,10 @@ class LookupWorker<Api extends SourceControls, Request, Answers, Topics extends 
     const counts: Record<string, number> = {};
     for (const [index, job] of batch.entries()) {
       const { pending = [], deadLetters = [] } = answers[index] ?? {};
-      const { id, key, record } = job;
+      const { id, key } = job;
       let failure: PendingDeadLetter | undefined;
       try {
-        const of = { pipeline, request: id, defaultId: key, origin: record, headers: tracing?.headers(batch) };
+        const of = { pipeline, request: id, defaultId: key, origin: job.job.record, headers: tracing?.headers(batch) };
         for (const one of sizedRecords(pending, { ...of, key, lane, name: 'records' })) records.push(one);
         countRecords(pending, counts);
       } catch (error) {
@@ -306,8 +290,8 @@ class LookupWorker<Api extends SourceControls, Request, Answers, Topics extends 
     return outcomes;
   }
 
-  #deadLetterOf({ id, key, record }: LookupJob<Request>, error: unknown, part?: LookupDeadLetter['part']): PendingDeadLetter {
-    const content = part === undefined ? requestContent(record) : { record: part.record };
+  #deadLetterOf({ id, key, job }: LookupJob<Request>, error: unknown, part?: LookupDeadLetter['part']): PendingDeadLetter {
+    const content = part === undefined ? requestContent(job.record) : { record: part.record };
     return pendingDeadLetter(this.#context, { key: part === undefined ? key : id, id: `${id}/${part?.id ?? key}`, content, error });
   }
 
@@ -328,10 +312,10 @@ class LookupWorker<Api extends SourceControls, Request, Answers, Topics extends 
     const { pipeline, lane, emit } = this.#context;
     await lane.commit({
       records: [...records, ...deadLetters.map(({ record }) => record)],
-      finished: jobs.map(({ record }) => record.offset),
+      finished: jobs.map(({ job }) => job.record.offset),
       work: jobs,
     });
-    for (const job of jobs) this.#jobs.delete(job);
+    for (const { job } of jobs) job.doing = undefined;
     emit({ type: 'keys-answered', pipeline, count: jobs.length });
     emitMore();
     for (const dead of deadLetters) dead.emit();

@@ -8,14 +8,14 @@ import { type PendingRecord, REQUESTS, type TopicMap, countRecords, pendingRecor
 import { misuse, userError } from '../topics/user-function.ts';
 import type { StateChange } from '../lane/lane.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
-import type { WorkerContext } from '../definition/processor.ts';
+import type { WorkContext } from '../definition/processor.ts';
 import { assertRecordSize, sizedRecords } from '../lane/record-size.ts';
 import type { Reason } from '../events/events.ts';
 import { type AfterStage, afterRow } from './after.ts';
 import type { FailedWalks } from './failed-walks.ts';
 import type { HeldParts } from './held-parts.ts';
 import type { LastCrawl, LastCrawls } from './last-crawls.ts';
-import type { Walk } from './walk.ts';
+import type { Walk } from './walk-work.ts';
 import type { RefusedPart, WalkChange, WalkDefinition } from './walk-definition.ts';
 import { type WalkState, copyOf, pageAfter, restNote } from './walk-state.ts';
 import type { WalkTransforms } from './walk-transforms.ts';
@@ -30,7 +30,7 @@ export interface PageWriter<Page, Value, Request, Cursor extends NonNullable<Jso
 
 export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, Value, Topics extends TopicMap>(
   definition: WalkDefinition<Query, Page, Cursor, Request, Value, Topics>,
-  context: WorkerContext<Request, Topics>,
+  context: WorkContext<Request, Topics>,
   last: LastCrawls,
   failures: FailedWalks<Cursor>,
   held: HeldParts,
@@ -153,7 +153,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       walk.isWriting = true;
       await lane.commit({
         records,
-        state: [...changes, ...continued, ...parts.changes, ...(stage === undefined ? [] : [afterRow({ record, stage })])],
+        state: [...changes, ...continued, ...parts.changes, ...(stage === undefined ? [] : [afterRow(record, stage)])],
         finished: isLast && stage === undefined ? [offset] : [],
         work: walk,
       });

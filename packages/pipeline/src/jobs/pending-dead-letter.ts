@@ -5,7 +5,7 @@ import { STATE_KEYS } from '../lane/lane-state.ts';
 import type { Lane } from '../lane/lane.ts';
 import { type RequestRecord, requestContent } from '../topics/request.ts';
 import type { TopicMap } from '../topics/topic.ts';
-import type { WorkerContext } from '../definition/processor.ts';
+import type { WorkContext } from '../definition/processor.ts';
 import { type WalkState, restNote } from './walk-state.ts';
 
 /** A dead letter, and a function that emits its event. Call the function when the dead letter is durable. */
@@ -27,8 +27,8 @@ export interface PendingDeadLetterOptions {
   readonly work?: object;
 }
 
-type Context = Pick<WorkerContext<never, TopicMap>, 'pipeline' | 'lane' | 'names' | 'clock' | 'emit'> &
-  Partial<Pick<WorkerContext<never, TopicMap>, 'tracing'>>;
+type Context = Pick<WorkContext<never, TopicMap>, 'pipeline' | 'lane' | 'names' | 'clock' | 'emit'> &
+  Partial<Pick<WorkContext<never, TopicMap>, 'tracing'>>;
 
 export function pendingDeadLetter(
   { pipeline, lane, names, clock, emit, tracing }: Context,

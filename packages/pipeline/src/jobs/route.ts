@@ -1,7 +1,7 @@
 import type { TopicMap } from '../topics/topic.ts';
 import { textOf } from '../settings/thrown.ts';
 import { callUserList, misuse, type UserFunction } from '../topics/user-function.ts';
-import type { Processor, Worker, WorkerContext } from '../definition/processor.ts';
+import type { Processor, Work, WorkContext } from '../definition/processor.ts';
 
 /** The processor for each kind that `pick` returns. */
 export type RoutedProcessors<Picked extends readonly [string, unknown], Topics extends TopicMap> = {
@@ -12,7 +12,7 @@ type RequestOf<Picked, Kind> = Picked extends readonly [infer Kinds, infer Reque
 
 /**
  * Processes requests of several kinds. `pick` returns each request with its kind, as `[kind, request]`, and `works` has a processor for
- * each kind. Each lane opens one worker per kind. Requests of two kinds can have the same key: last crawls and carried values are kept per
+ * each kind. Each lane opens one work per kind. Requests of two kinds can have the same key: last crawls and carried values are kept per
  * kind. After a change of the kind, or of whether there is a `route`, the next crawl of a key starts without them.
  */
 export function route<Request, const Picked extends readonly [kind: string, request: Request], Topics extends TopicMap>(
@@ -25,7 +25,7 @@ export function route<Request, const Picked extends readonly [kind: string, requ
   return {
     // Two kinds can share a source, which must be closed only once.
     sources: [...new Set(all.flatMap(({ sources }) => sources))],
-    open: (context) => routeWorker(pick, byKind, context),
+    open: (context) => routedWork(pick, byKind, context),
     left(state, pipeline) {
       const left = new Map([...byKind].map(([kind, work]) => [kind, work.left(state, pipeline)]));
       return (record, request) => {
@@ -47,46 +47,27 @@ export function route<Request, const Picked extends readonly [kind: string, requ
 
 type Pick<Request> = (request: Request) => readonly [kind: string, request: Request];
 
-function routeWorker<Request, Topics extends TopicMap>(
+function routedWork<Request, Topics extends TopicMap>(
   pick: Pick<Request>,
-  works: ReadonlyMap<string, Processor<Request, Topics>>,
-  context: WorkerContext<Request, Topics>,
-): Worker<Request> {
-  const workers = new Map([...works].map(([kind, work]) => [kind, work.open({ ...context, kind: stateKind(context.kind, kind) })]));
-  const all = [...workers.values()];
+  processors: ReadonlyMap<string, Processor<Request, Topics>>,
+  context: WorkContext<Request, Topics>,
+): Work<Request> {
+  const { pipeline } = context;
+  const works = new Map([...processors].map(([kind, one]) => [kind, one.open({ ...context, kind: stateKind(context.kind, kind) })]));
+  const all = [...works.values()];
   return {
     backlog: Math.max(...all.map(({ backlog }) => backlog)),
-    get load() {
-      return all.reduce((sum, { load }) => sum + load, 0);
-    },
-    take(record, request) {
-      const name = { pipeline: context.pipeline, key: record.key ?? '', name: 'route' };
-      const [worker, routed] = picked(name, { pick, choices: workers, request });
-      worker.take(record, routed);
+    run(job, request) {
+      const of = { pipeline, key: job.record.key ?? '', name: 'route' };
+      const [work, routed] = picked(of, { pick, choices: works, request });
+      return work.run(job, routed);
     },
     flush() {
-      for (const worker of all) worker.flush();
-    },
-    stop() {
-      for (const worker of all) worker.stop();
-    },
-    get isBusy() {
-      return all.some(({ isBusy }) => isBusy);
-    },
-    abandon() {
-      for (const worker of all) worker.abandon();
-    },
-    inWork() {
-      const some = all.map((worker) => worker.inWork());
-      return {
-        walks: some.flatMap(({ walks }) => walks),
-        keys: some.reduce((sum, { keys }) => sum + keys, 0),
-        behind: some.find(({ behind }) => behind !== undefined)?.behind,
-      };
+      for (const work of all) work.flush();
     },
     lastCrawl(request, key) {
-      const [worker, routed] = picked({ pipeline: context.pipeline, key, name: 'route' }, { pick, choices: workers, request });
-      return worker.lastCrawl(routed, key);
+      const [work, routed] = picked({ pipeline, key, name: 'route' }, { pick, choices: works, request });
+      return work.lastCrawl(routed, key);
     },
   };
 }

@@ -1,11 +1,10 @@
-import type { RequestRecord } from '../topics/request.ts';
+import type { Left, Processor } from '../definition/processor.ts';
+import { sizedRecords } from '../lane/record-size.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import { callUserList } from '../topics/user-function.ts';
-import type { Left, Processor, Worker, WorkerContext } from '../definition/processor.ts';
-import { sizedRecords } from '../lane/record-size.ts';
-import { requestId } from './pending-dead-letter.ts';
 import { afterDropper } from './after.ts';
-import { MAX_IN_WORK } from './walk.ts';
+import { requestId } from './pending-dead-letter.ts';
+import { MAX_IN_WORK } from './walk-work.ts';
 
 /** A split job needs an unknown number of requests, as the jobs that it becomes. */
 const UNKNOWN: Left = { kind: 'walk', page: 1, whole: false };
@@ -17,49 +16,26 @@ const UNKNOWN: Left = { kind: 'walk', page: 1, whole: false };
 export function split<Request, Topics extends TopicMap>(into: (request: Request) => Iterable<unknown>): Processor<Request, Topics> {
   return {
     sources: [],
-    open: (context) => splitWorker(into, context),
+    open(context) {
+      const { pipeline, lane, topics } = context;
+      const dropped = afterDropper(context);
+      return {
+        backlog: MAX_IN_WORK,
+        run(job, request) {
+          const { record } = job;
+          const id = requestId(lane, record.offset);
+          const of = { pipeline, key: record.key || id, name: 'split' };
+          const jobs = (): readonly ReturnType<typeof topics.requests>[] =>
+            callUserList(of, () => into(request)).map((one) => topics.requests(one));
+          const records =
+            dropped(job) ?? sizedRecords(jobs(), { ...of, request: id, defaultId: 'job', origin: record, headers: undefined, lane });
+          return records instanceof Promise ? records : lane.commit({ records, finished: [record.offset] });
+        },
+        flush: () => undefined,
+        lastCrawl: () => undefined,
+      };
+    },
     left: () => () => UNKNOWN,
     lastCrawl: () => () => undefined,
-  };
-}
-
-function splitWorker<Request, Topics extends TopicMap>(
-  into: (request: Request) => Iterable<unknown>,
-  context: WorkerContext<Request, Topics>,
-): Worker<Request> {
-  const { pipeline, lane, notifier, topics } = context;
-  const isDropped = afterDropper(context);
-  let load = 0;
-  const recordsOf = (record: RequestRecord, request: Request) => {
-    const id = requestId(lane, record.offset);
-    const of = { pipeline, key: record.key || id, name: 'split' };
-    const jobs = callUserList(of, () => into(request)).map((job) => topics.requests(job));
-    return sizedRecords(jobs, { ...of, request: id, defaultId: 'job', origin: record, headers: undefined, lane });
-  };
-  return {
-    backlog: MAX_IN_WORK,
-    get load() {
-      return load;
-    },
-    take(record, request) {
-      if (isDropped(record)) return;
-      const records = recordsOf(record, request);
-      load += 1;
-      lane
-        .commit({ records, finished: [record.offset] })
-        .catch((error: unknown) => notifier.fail(error))
-        .finally(() => {
-          load -= 1;
-          notifier.notify();
-        });
-    },
-    flush: () => undefined,
-    stop: () => undefined,
-    get isBusy() {
-      return load > 0;
-    },
-    abandon: () => undefined,
-    inWork: () => ({ walks: [], keys: 0 }),
-    lastCrawl: () => undefined,
   };
 }

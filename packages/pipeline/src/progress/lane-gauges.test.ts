@@ -26,7 +26,7 @@ test.each<[string, boolean, QueryState | undefined, unknown]>([
     lane: 0,
     sources: [source],
     credits: creditPool({ max: 1 }),
-    inWork: { walks: [{ offset: 0, request: 'r', key: 'k', page: 1, walk, isWriting }], keys: 0 },
+    inWork: { walks: [{ kind: 'walk', offset: 0, request: 'r', key: 'k', page: 1, walk, isWriting }], keys: 0, after: undefined },
     load: 1,
     expected: new Map(),
     behind: laneBacklog({ sizes: undefined as never, read: () => undefined as never, monotonicMs: () => 0 }),
@@ -36,7 +36,7 @@ test.each<[string, boolean, QueryState | undefined, unknown]>([
 });
 
 test('a job that waits for the active walk of its key has no gauge, counts as not started, and its pages follow those of the active walks', () => {
-  const job = { request: 'r', key: 'k', page: 1, isWriting: false };
+  const job = { kind: 'walk' as const, request: 'r', key: 'k', page: 1, isWriting: false };
   const options = {
     pipeline: 'shelves',
     lane: 0,
@@ -49,6 +49,7 @@ test('a job that waits for the active walk of its key has no gauge, counts as no
         { ...job, offset: 3 },
       ],
       keys: 0,
+      after: undefined,
     },
     expected: new Map([
       [0, { pages: 5 }],

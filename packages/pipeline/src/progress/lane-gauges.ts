@@ -4,7 +4,7 @@ import type { JobGroups } from '../definition/pipeline-definition.ts';
 import type { Doing, RunGauges, WorkGauge } from '../events/events.ts';
 import { type LaneWork, type WalkSize, pagesLeft } from './forecast.ts';
 import type { ExpectedWalk, LaneBacklog } from './request-sizes.ts';
-import type { InWork, SourceControls, WalkInWork } from '../definition/processor.ts';
+import type { AfterInWork, Job, SourceControls, WalkInWork } from '../definition/processor.ts';
 
 export interface LaneGaugesOptions {
   readonly pipeline: string;
@@ -20,6 +20,24 @@ export interface LaneGaugesOptions {
   readonly groups?: JobGroups | undefined;
   /** The current time, epoch ms. */
   readonly now: number;
+}
+
+/** What the unfinished jobs of a lane do. */
+export interface InWork {
+  readonly walks: readonly WalkInWork[];
+  /** Number of lookup keys whose results aren't durable yet. */
+  readonly keys: number;
+  /** The running work after a walk. */
+  readonly after: AfterInWork | undefined;
+}
+
+export function inWorkOf(jobs: Iterable<Job>): InWork {
+  const all = Array.from(jobs, ({ doing }) => doing);
+  return {
+    walks: all.filter((doing) => doing?.kind === 'walk'),
+    keys: all.filter((doing) => doing?.kind === 'key').length,
+    after: all.find((doing) => doing?.kind === 'after'),
+  };
 }
 
 /** A wait of at most this many ms is shown as none, because displays refresh less often. */
@@ -62,7 +80,7 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
         };
       }),
       ...(inWork.keys > 0 ? [{ pipeline, lane, key: '', doing: together(lookups) }] : []),
-      ...(inWork.behind === undefined ? [] : [behindGauge(pipeline, lane, inWork.behind)]),
+      ...(inWork.after === undefined ? [] : [afterGauge(pipeline, lane, inWork.after)]),
     ],
     outages: gauges.flatMap(({ outage }) => (outage === undefined ? [] : [{ pipeline, ...outage }])),
     lanes: [
@@ -100,7 +118,7 @@ function doingOf(query: QueryStatus, now: number): Doing {
   }
 }
 
-function behindGauge(pipeline: string, lane: number, { key, request, name }: NonNullable<InWork['behind']>): WorkGauge {
+function afterGauge(pipeline: string, lane: number, { key, request, name }: AfterInWork): WorkGauge {
   return { pipeline, lane, key, request, doing: { state: 'behind', name } };
 }
 

@@ -13,7 +13,7 @@ test('withdraws the requests of a key that no run has started, and no others', a
   await log.append(['a', 'b', 'a', 'c', 'a'].map((key) => ({ topic: 'shelves.requests', key, value: '{}' })));
   {
     await using lane = await log.openLane({ name: LANE, state });
-    await lane.transaction((tx) => tx.checkpoint('headgate/walk/2', '{}'));
+    await lane.transaction((tx) => tx.checkpoint('headgate/job/2', '{}'));
   }
   expect(await cancelRequests({ log, pipeline, key: 'a' })).toEqual({ canceled: 2, begun: 1 });
   expect(await cancelRequests({ log, pipeline, key: 'a' })).toEqual({ canceled: 0, begun: 1 });

@@ -1,28 +1,31 @@
 import { onAbort } from '@headgate/throttle/internal';
 import { endOfDeleted } from '../lane/deleted-offsets.ts';
 import { openTransactionWatch } from '../lane/open-transaction-watch.ts';
-import { refuse } from '../jobs/pending-dead-letter.ts';
-import type { PipelineRequests } from '../definition/pipeline-requests.ts';
 import type { RequestRecord } from '../topics/request.ts';
 import type { LaneBacklog } from '../progress/request-sizes.ts';
 import type { Lane } from '../lane/lane.ts';
 import type { Notifier } from '../lane/notifier.ts';
 import type { LaneRun } from './pipeline-lane.ts';
-import type { Worker } from '../definition/processor.ts';
+import type { Work } from '../definition/processor.ts';
+import type { LaneJobs } from './lane-jobs.ts';
 import { repeatedRequests } from '../jobs/repeated-requests.ts';
 import { requestsInOrder } from '../jobs/requests-in-order.ts';
 import { WRITTEN_WITHIN_MS } from './stop-deadline.ts';
 
 /** Delay before reading new requests again: `firstMs`, doubled up to `maxMs` each time that there are none. */
 const POLL = { firstMs: 250, maxMs: 1_000 };
-/** Delay before the backlog is counted again while the worker can't take more requests. */
+/** Delay before the backlog is counted again while the lane can't take more requests. */
 const COUNT_AGAIN_MS = 5_000;
 
-export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clock' | 'emit' | 'names' | 'deadline'> {
+export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clock' | 'emit' | 'deadline'> {
   readonly pipeline: string;
-  readonly requests: PipelineRequests;
   readonly lane: Lane;
-  readonly worker: Worker<unknown>;
+  readonly work: Work<unknown>;
+  readonly jobs: LaneJobs;
+  /** Stops sending. The results of HTTP requests in flight are still written. */
+  readonly stop: () => void;
+  /** Gives up the work that is still in flight after `stop`. */
+  readonly abandon: () => void;
   readonly notifier: Notifier;
   readonly backlog: LaneBacklog;
   /** Requests that an earlier holder of the lane started and didn't finish. */
@@ -31,39 +34,35 @@ export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clo
   readonly onDeleted: () => void;
   /** Returns false for a job that this run leaves in the topic. */
   readonly isChosen: (record: RequestRecord) => boolean;
-  /** Called with each request before the worker takes it. */
-  readonly onTake: (record: RequestRecord, request: unknown) => void;
   /** Ends the work gracefully. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Processes a lane's requests until `signal` aborts or, without `follow`, until none is left. Rejects if the lane or its worker can't
- * continue.
+ * Processes a lane's requests until `signal` aborts or, without `follow`, until none is left. Rejects if the lane can't continue.
  */
 export async function runLane(options: LaneRunnerOptions): Promise<void> {
-  const { lane, worker, notifier, clock, signal, deadline } = options;
+  const { lane, jobs, stop, abandon, notifier, clock, signal, deadline } = options;
   let isLost = false;
   lane.onFailure((error) => {
     isLost = true;
     notifier.fail(error);
   });
-  // Stop the worker immediately, without waiting for a read of the log that is under way.
+  // Stop sending immediately, without waiting for a read of the log that is under way.
   const forget = onAbort(signal, () => {
-    worker.stop();
+    stop();
     notifier.notify();
   });
-  const intake = requestIntake(options);
   try {
-    await readRequests(options, intake);
+    await readRequests(options);
   } catch (error) {
     notifier.fail(error);
   }
   forget();
-  worker.stop();
+  stop();
   // Wait even if no credential is usable any more: sent requests count against the budgets, and their responses can say how long to wait.
-  await drainInFlight(() => !isLost && intake.isBusy, { notifier, clock, deadline });
-  worker.abandon();
+  await drainInFlight(() => !isLost && jobs.size > 0, { notifier, clock, deadline });
+  abandon();
   notifier.throwIfFailed();
 }
 
@@ -78,65 +77,8 @@ async function drainInFlight(
   forget();
 }
 
-/** Passes requests to the worker, and dead-letters records that aren't requests. */
-interface RequestIntake {
-  /** Load of the worker, plus the requests that are being dead-lettered or dropped. */
-  readonly load: number;
-  readonly isBusy: boolean;
-  take(record: RequestRecord): void;
-  /** Marks a request as finished without processing it. */
-  drop(record: RequestRecord): void;
-}
-
-function requestIntake({
-  pipeline,
-  requests,
-  lane,
-  worker,
-  notifier,
-  resumed,
-  onTake,
-  names,
-  clock,
-  emit,
-}: LaneRunnerOptions): RequestIntake {
-  const begun = new Set(resumed.map(({ offset }) => offset));
-  let refusing = 0;
-  const finish = async (write: () => Promise<unknown>): Promise<void> => {
-    refusing += 1;
-    try {
-      await write();
-    } catch (failure) {
-      notifier.fail(failure);
-    }
-    refusing -= 1;
-    notifier.notify();
-  };
-  return {
-    get load() {
-      return worker.load + refusing;
-    },
-    get isBusy() {
-      return worker.isBusy || refusing > 0;
-    },
-    take(record) {
-      try {
-        if (record.refusal !== undefined) throw record.refusal;
-        const request = requests.read(record.value);
-        onTake(record, request);
-        worker.take(record, request);
-      } catch (error) {
-        void finish(() => refuse({ pipeline, lane, names, clock, emit }, record, error, begun.has(record.offset)));
-      }
-    },
-    drop({ offset }) {
-      void finish(() => lane.commit({ records: [], finished: [offset] }));
-    },
-  };
-}
-
-async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): Promise<void> {
-  const { log, lane, worker, notifier, backlog, resumed, isChosen, follow, signal, onDeleted } = options;
+async function readRequests(options: LaneRunnerOptions): Promise<void> {
+  const { log, lane, work, jobs, notifier, backlog, resumed, isChosen, follow, signal, onDeleted } = options;
   const { topic, partition, isFinished } = lane;
   const watch = blockingWatch(options);
   const kept = new Set(resumed.map(({ offset }) => offset));
@@ -161,7 +103,7 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
   let pauseMs = POLL.firstMs;
   while (!signal.aborted) {
     const from = position;
-    let isIdle = intake.load === 0;
+    let isIdle = jobs.size === 0;
     // Check before the read: if no transaction is open now, the read sees every request that was committed before.
     const isBlocked = await watch.check(isIdle && !follow);
     for await (const record of requestsInOrder({ log, topic, partition, from, resumed, signal })) {
@@ -173,17 +115,17 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
       const isRepeated = await repeated.has(record);
       if (lane.isFinished(record.offset) || !isChosen(record)) continue;
       isIdle = false;
-      while (intake.load >= worker.backlog && !signal.aborted) {
+      while (jobs.size >= work.backlog && !signal.aborted) {
         backlog.countAhead();
         await notifier.wait(COUNT_AGAIN_MS);
       }
       if (signal.aborted) return;
       if (isRepeated) {
         backlog.remove(record);
-        intake.drop(record);
-      } else intake.take(record);
+        jobs.drop(record);
+      } else jobs.take(record);
     }
-    worker.flush();
+    work.flush();
     if (isIdle) {
       repeated.forget(position);
       if (searchedAt !== position) await searchDeleted();

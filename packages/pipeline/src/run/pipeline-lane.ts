@@ -16,11 +16,12 @@ import { type Serializers, type TopicMap, type TopicNames, recordMakers } from '
 import type { LaneWork } from '../progress/forecast.ts';
 import { type ExpectedWalk, expectedOf, laneBacklog, requestSizes } from '../progress/request-sizes.ts';
 import type { RunEvent, RunGauges } from '../events/events.ts';
-import { laneGauges, laneWork } from '../progress/lane-gauges.ts';
+import { inWorkOf, laneGauges, laneWork } from '../progress/lane-gauges.ts';
 import type { Tracing } from '../events/tracing.ts';
 import { openJournalledLane } from '../lane/journalled-lane.ts';
 import type { Lane } from '../lane/lane.ts';
 import type { JournalReader } from '../lane/lane-journal.ts';
+import { LaneJobs } from './lane-jobs.ts';
 import { runLane } from './lane-runner.ts';
 import { notifier as openNotifier } from '../lane/notifier.ts';
 import type { Processor, SourceControls } from '../definition/processor.ts';
@@ -170,14 +171,16 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
   const topics = recordMakers({ ...run, pipeline: name, topics: pipeline.topics, partition, keyed });
   const resumed = resumedWalks(lane.stateUnder);
   const notifier = openNotifier({ clock });
-  const worker = processor.open({
+  const [stopping, abandoned] = [new AbortController(), new AbortController()];
+  const work = processor.open({
     pipeline: name,
     kind: '',
     group: run.group,
     lane,
     log,
     clock,
-    notifier,
+    stopping: stopping.signal,
+    abandoned: abandoned.signal,
     credits,
     names,
     topics,
@@ -198,8 +201,8 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
       for await (const record of records) if (!lane.isFinished(record.offset) && isChosen(record)) yield record;
     },
   });
-  const sizesNow = requestSizes(pipeline, processor, lane.stateUnder, worker.lastCrawl);
-  const warnOfPile = pileWarning({ pipeline, clock, isWalking: (key) => worker.inWork().walks.some((walk) => walk.key === key), warn });
+  const sizesNow = requestSizes(pipeline, processor, lane.stateUnder, work.lastCrawl);
+  const warnOfPile = pileWarning({ pipeline, clock, isWalking: (key) => inWorkOf(jobs).walks.some((walk) => walk.key === key), warn });
   /** Expected pages of the active and the waiting walks, by offset. */
   const expected = new Map<number, ExpectedWalk>();
   const onTake = (record: RequestRecord, request: unknown): void => {
@@ -209,13 +212,30 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
     warnOfPile(record, request, size.kind === 'walk' ? size.key : undefined);
     if (size.kind === 'walk') expected.set(record.offset, expectedOf(size));
   };
+  const jobs = new LaneJobs({
+    ...run,
+    pipeline: name,
+    requests,
+    lane,
+    emit,
+    notifier,
+    work,
+    begun: new Set(resumed.map(({ offset }) => offset)),
+    onTake,
+    stopping: stopping.signal,
+    abandoned: abandoned.signal,
+  });
+  const stop = (): void => {
+    stopping.abort();
+    for (const source of sources) source.stop();
+  };
   const view = () => {
-    const inWork = worker.inWork();
+    const inWork = inWorkOf(jobs);
     const offsets = new Set(inWork.walks.map(({ offset }) => offset));
     for (const offset of expected.keys()) if (!offsets.has(offset)) expected.delete(offset);
     return { pipeline: name, lane: partition, sources, inWork, expected, behind: backlog };
   };
-  /** The lane's unfinished work when it failed. It is kept here, because the worker forgets its work after a failure. */
+  /** The lane's unfinished work when it failed. It is kept here, because failed jobs end. */
   let unfinished: LaneWork | undefined;
   notifier.onFailure(() => {
     unfinished = laneWork(view());
@@ -227,9 +247,11 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
         await runLane({
           ...run,
           pipeline: name,
-          requests,
           lane,
-          worker,
+          work,
+          jobs,
+          stop,
+          abandon: () => abandoned.abort(),
           notifier,
           backlog,
           resumed,
@@ -238,7 +260,6 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
             warn(deleted.message);
           },
           isChosen,
-          onTake,
           signal: leave,
         });
       } catch (error) {
@@ -248,7 +269,7 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
     confirm() {
       lane.commit({ records: [] }).catch((error: unknown) => notifier.fail(error));
     },
-    gauges: () => laneGauges({ ...view(), credits, groups, load: worker.load, now: clock.epochMs() }),
+    gauges: () => laneGauges({ ...view(), credits, groups, load: jobs.size, now: clock.epochMs() }),
     left: () => unfinished ?? laneWork(view()),
     lost: () => deleted,
   };

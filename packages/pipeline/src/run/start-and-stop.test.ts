@@ -17,7 +17,8 @@ import type { RunEvent } from '../events/events.ts';
 import { type StartOptions, start } from './start.ts';
 import { logWith, temporaryLog } from '../testing/temporary-log.fixture.ts';
 import type { Processor } from '../definition/processor.ts';
-import { MAX_IN_WORK, walk } from '../jobs/walk.ts';
+import { walk } from '../jobs/walk.ts';
+import { MAX_IN_WORK } from '../jobs/walk-work.ts';
 
 function walking(api = shelvesApi()): Processor<Shelf, typeof shelvesTopics> {
   return walk<ShelfQuery, ItemsPage, number, Shelf, typeof shelvesTopics>({
