@@ -57,7 +57,6 @@ export { route, type RoutedProcessors } from './jobs/route.ts';
 export type { StopDeadline } from './run/stop-deadline.ts';
 export { type Running, type RunResult, start, type StartOptions } from './run/start.ts';
 export { forecast, type Forecast, type ForecastOptions, type LaneWork, type WalkSize } from './progress/forecast.ts';
-export type { RestrictedWalks } from './progress/request-sizes.ts';
 export { type LaneLeft, leftToDo, type LeftToDoOptions, type LogView, type PipelineLeft, type WalkLeft } from './run/left-to-do.ts';
 export { cancelRequests, type CancelRequestsOptions } from './run/cancel-requests.ts';
 export type { ListAgain } from './run/list-again.ts';

@@ -143,7 +143,7 @@ function planJson(plans: readonly Planned[], now: number): object {
         group: pipeline?.groups?.of(walk.key),
         request: JSON.parse(walk.request) as unknown,
         lane: lane.lane,
-        credentials: walk.credentials ?? credentialsOf([lane]),
+        credentials: credentialsOf([lane]),
         whole: walk.whole,
         page: walk.page,
         pages: walk.pages,
@@ -222,7 +222,7 @@ function walkRow({ walk, lane }: PlannedWalk): string[] {
   const { key, page, pages } = walk;
   const size = pages === undefined ? '(size not known yet)' : '(if it is as long as last time)';
   const requests = pages === undefined ? '?' : groupedNumber(requestsOf(page, pages));
-  return [safeText(key), where(walk), requests, withWords(walk.credentials ?? credentialsOf([lane])), size];
+  return [safeText(key), where(walk), requests, withWords(credentialsOf([lane])), size];
 }
 
 /** The row of a group. A group with one job has the row of that job. */

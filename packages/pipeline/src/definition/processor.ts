@@ -57,8 +57,6 @@ export type Left =
       readonly kind: 'walk';
       readonly page: number;
       readonly whole: boolean;
-      /** Names of the credentials that may send the walk's next request. Default: any. */
-      readonly credentials?: readonly string[];
     }
   /** A lookup. `keys`: how many of its keys have no response yet; `size`: maximum keys of one HTTP request. */
   | { readonly kind: 'lookup'; readonly keys: number; readonly size: number }

@@ -23,18 +23,8 @@ export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Top
       message: `walk: two transforms are named ${twice}. Give each its own name.`,
     });
   }
-  const { source } = definition;
-  /**
-   * Returns the names of the credentials that may send the request at a cursor. Undefined: any may. Throws if the definition's `paging`
-   * throws.
-   */
-  const credentialsOf = (pipeline: string, request: Request, cursor: Cursor | undefined, carried: Json | undefined) => {
-    if (source.credentialsOf === undefined) return undefined;
-    const paging = callUser({ pipeline, name: 'paging' }, () => definition.paging(request, { carried, held: [] }));
-    return source.credentialsOf(paging.query(cursor ?? paging.first));
-  };
   return {
-    sources: [source],
+    sources: [definition.source],
     open: (context) => new WalkWork(definition, context),
     left(state, pipeline) {
       const states = walkStates<Cursor>(state);
@@ -42,10 +32,9 @@ export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Top
         const saved = states.get(record.offset);
         if (afterStageOf(saved, record) !== undefined) return { kind: 'after' };
         const resumed = saved?.at === undefined ? rest<Cursor>(record) : undefined;
-        const { at, isRest, carried } = saved?.at !== undefined ? saved : resumed === undefined ? {} : startOf(resumed);
+        const { at, isRest } = saved?.at !== undefined ? saved : resumed === undefined ? {} : startOf(resumed);
         const whole = isRest !== true && (callUser({ pipeline, name: 'whole' }, () => definition.whole?.(request)) ?? true);
-        const credentials = credentialsOf(pipeline, request, at?.cursor, carried?.before);
-        return { kind: 'walk', page: pageAfter(at), whole, ...(credentials !== undefined && { credentials }) };
+        return { kind: 'walk', page: pageAfter(at), whole };
       };
     },
     lastCrawl(state, { kind }) {

@@ -1,6 +1,5 @@
 import { pipelineChecks } from '../settings/pipeline-error.ts';
 import { type BudgetSlots, type FreeSlots, nextReset } from '@headgate/sources';
-import type { RestrictedWalks } from './request-sizes.ts';
 
 /** An unfinished walk: its next page and, if known, its size. */
 export interface WalkSize {
@@ -8,8 +7,6 @@ export interface WalkSize {
   readonly page: number;
   /** Total pages, including the written ones; absent if unknown. */
   readonly pages?: number;
-  /** Names of the credentials that may send the walk's requests. Default: any. */
-  readonly credentials?: readonly string[];
 }
 
 /** The remaining work of one lane, and the budgets that it uses. */
@@ -24,16 +21,12 @@ export interface LaneWork {
    * The walks after those in `walks`: their number, how many have an unknown size, and the remaining pages of the others. Default: none.
    */
   readonly behind?: { readonly walks: number; readonly unknown: number; readonly pages: number };
-  /** The walks in `behind` whose requests only some credentials may send, an element for each set of credentials. Default: none. */
-  readonly restricted?: readonly RestrictedWalks[];
   /** Number of lookup keys whose results aren't durable. */
   readonly keys: number;
   /** Maximum keys of one HTTP request. */
   readonly keysPerRequest: number;
   /** Number of this work's HTTP requests that are in flight. Default 0. */
   readonly inFlight?: number;
-  /** The requests in `inFlight` by the name of their credential. Default: unknown. */
-  readonly inFlightOf?: Readonly<Record<string, number>>;
   /** An element for each budget of each credential of the lane, and for each limit on all of its credentials together. */
   readonly budgets: readonly BudgetSlots[];
 }
@@ -56,57 +49,23 @@ export interface ForecastOptions {
   readonly requestMs?: number;
 }
 
-/** Forecasts when the work of several lanes is done. Assumes that each lane has its own credentials. */
+/**
+ * Forecasts when the work of several lanes is done. Assumes that each lane has its own credentials, and that each of them may send all of
+ * the lane's requests.
+ */
 export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): Forecast {
   const check = pipelineChecks('forecast', 'HEADGATE_INVALID_OPTION');
   check.number({ now: options.now });
   check.number({ requestMs: options.requestMs === undefined ? 0 : options.requestMs }, 0);
   const all = lanes.map((lane) => {
     const pace = paceOf(lane, options);
-    // The lane is done when the slowest set of credentials is done.
-    const inMs = Math.max(
-      laneMs(lane, pace, options),
-      ...restrictedParts(lane).map((part) => laneMs(part, paceOf(part, options), options)),
-    );
-    return { ...needOf(lane, pace), inMs };
+    return { ...needOf(lane, pace), inMs: laneMs(lane, pace, options) };
   });
   return {
     requests: all.reduce((sum, { requests }) => sum + requests, 0),
     unknown: all.reduce((sum, { unknown }) => sum + unknown, 0),
     inMs: Math.max(0, ...all.map(({ inMs }) => inMs)),
   };
-}
-
-/**
- * Returns an element for each set of credentials to which some of the lane's walks are restricted: the walks restricted to that set or to a
- * part of it, with the set's budgets.
- */
-function restrictedParts(lane: LaneWork): readonly LaneWork[] {
-  const { walks, restricted = [], budgets, inFlightOf = {} } = lane;
-  const groups = Map.groupBy([...walks, ...restricted], ({ credentials }) => credentials && JSON.stringify(credentials));
-  const sets = new Map(
-    [...groups].flatMap(([key, [first]]) => (key === undefined || first?.credentials === undefined ? [] : [[key, first.credentials]])),
-  );
-  return Array.from(sets.values(), (names) => {
-    const own = new Set(
-      [...sets].flatMap(([key, some]) => (some.length <= names.length && some.every((name) => names.includes(name)) ? [key] : [])),
-    );
-    const isOwn = ({ credentials }: { readonly credentials?: readonly string[] }): boolean =>
-      credentials !== undefined && own.has(JSON.stringify(credentials));
-    const later = restricted.filter(isOwn);
-    return {
-      ...lane,
-      walks: walks.filter(isOwn),
-      behind: { walks: sum(later, 'walks'), unknown: sum(later, 'unknown'), pages: sum(later, 'pages') },
-      keys: 0,
-      inFlight: names.reduce((count, name) => count + (inFlightOf[name] ?? 0), 0),
-      budgets: budgets.filter(({ credential }) => credential === undefined || names.includes(credential)),
-    };
-  });
-}
-
-function sum<Key extends string>(all: readonly Readonly<Record<Key, number>>[], key: Key): number {
-  return all.reduce((total, one) => total + one[key], 0);
 }
 
 /** Remaining pages, including the next one. Undefined if unknown. */

@@ -3,7 +3,7 @@ import type { CreditPool } from '@headgate/throttle';
 import type { JobGroups } from '../definition/pipeline-definition.ts';
 import type { Doing, RunGauges, WorkGauge } from '../events/events.ts';
 import { type LaneWork, type WalkSize, pagesLeft } from './forecast.ts';
-import type { ExpectedWalk, LaneBacklog } from './request-sizes.ts';
+import type { LaneBacklog } from './request-sizes.ts';
 import type { AfterInWork, Job, SourceControls, WalkInWork } from '../definition/processor.ts';
 
 export interface LaneGaugesOptions {
@@ -14,8 +14,8 @@ export interface LaneGaugesOptions {
   readonly inWork: InWork;
   /** Number of unfinished requests and keys that the lane has taken. */
   readonly load: number;
-  /** The expected size of the active and the waiting walks, by offset. */
-  readonly expected: ReadonlyMap<number, ExpectedWalk>;
+  /** The expected pages of the active and the waiting walks, by offset. */
+  readonly expected: ReadonlyMap<number, number>;
   readonly behind: LaneBacklog;
   readonly groups?: JobGroups | undefined;
   /** The current time, epoch ms. */
@@ -69,7 +69,7 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
     credits: [{ pipeline, max: credits.max, used: credits.outstanding }],
     work: [
       ...active(inWork).map(({ offset, request, key, walk }): WorkGauge => {
-        const { pages } = expected.get(offset) ?? {};
+        const pages = expected.get(offset);
         return {
           pipeline,
           lane,
@@ -141,41 +141,31 @@ function active({ walks }: InWork): readonly ActiveWalk[] {
 }
 
 /** Returns the work that isn't active: requests that the lane hasn't taken, and jobs that wait for the active walk of their key. */
-function inactive({ inWork, expected, behind }: Pick<LaneGaugesOptions, 'inWork' | 'expected' | 'behind'>) {
-  const waiting = inWork.walks.flatMap(({ offset, page, walk }) => (walk === undefined ? [{ page, ...expected.get(offset) }] : []));
-  const counts = (walks: readonly WalkSize[]) => ({
-    walks: walks.length,
-    unknown: walks.filter(({ pages }) => pages === undefined).length,
-    pages: walks.reduce((sum, walk) => sum + (pagesLeft(walk) ?? 0), 0),
-  });
-  const { walks, unknown, pages } = counts(waiting);
+function inactive({ inWork, expected, behind }: Pick<LaneGaugesOptions, 'inWork' | 'expected' | 'behind'>): LaneWork['behind'] & {} {
+  const waiting = inWork.walks.filter(({ walk }) => walk === undefined).map((walk) => sizeOf(walk, expected));
   return {
-    behind: { walks: behind.walks + walks, unknown: behind.unknown + unknown, pages: behind.pages + pages },
-    restricted: [
-      ...behind.restricted,
-      ...waiting.flatMap((walk) => (walk.credentials === undefined ? [] : [{ credentials: walk.credentials, ...counts([walk]) }])),
-    ],
+    walks: behind.walks + waiting.length,
+    unknown: behind.unknown + waiting.filter(({ pages }) => pages === undefined).length,
+    pages: behind.pages + waiting.reduce((sum, walk) => sum + (pagesLeft(walk) ?? 0), 0),
   };
+}
+
+function sizeOf({ offset, page }: WalkInWork, expected: ReadonlyMap<number, number>): WalkSize {
+  const pages = expected.get(offset);
+  return { page, ...(pages !== undefined && { pages }) };
 }
 
 export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | 'now' | 'groups'>): LaneWork {
   const { pipeline, lane, sources, inWork, expected, behind } = options;
   const queries = sources.flatMap((source) => source.gauges().queries);
-  const carriers = queries.flatMap((query) => (query.state === 'requesting' ? [query.credential] : []));
   return {
     pipeline,
     lane,
-    walks: active(inWork).map(({ offset, page }) => ({ page, ...expected.get(offset) })),
-    ...inactive(options),
+    walks: active(inWork).map((walk) => sizeOf(walk, expected)),
+    behind: inactive(options),
     keys: inWork.keys + behind.keys,
     keysPerRequest: behind.keysPerRequest,
-    inFlight: carriers.length,
-    inFlightOf: Object.fromEntries(
-      Array.from(
-        Map.groupBy(carriers, (name) => name),
-        ([name, all]) => [name, all.length],
-      ),
-    ),
+    inFlight: queries.filter(({ state }) => state === 'requesting').length,
     budgets: sources.flatMap((source) => source.slots()),
   };
 }

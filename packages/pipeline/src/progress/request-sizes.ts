@@ -47,32 +47,10 @@ export function requestSizes(
   };
 }
 
-/** Returns only the fields of a walk's size that a forecast needs. */
-export function expectedOf({ pages, credentials }: ExpectedWalk): ExpectedWalk {
-  return { ...(pages !== undefined && { pages }), ...(credentials !== undefined && { credentials }) };
-}
-
-/** Total pages of a walk, and the credentials that may send its requests. */
-export type ExpectedWalk = Pick<Extract<RequestSize, { kind: 'walk' }>, 'pages' | 'credentials'>;
-
-/** Walks whose requests only these credentials may send, and that the lane hasn't taken yet. */
-export interface RestrictedWalks {
-  /** Names of the credentials that may send the requests of these walks. */
-  readonly credentials: readonly string[];
-  /** Number of walks. */
-  readonly walks: number;
-  /** Number of these walks whose size is unknown. */
-  readonly unknown: number;
-  /** Total pages of the walks whose size is known. */
-  readonly pages: number;
-}
-
 /** The number and size of the requests in a lane's topic that the lane hasn't taken yet. */
 export interface LaneBacklog {
   /** Number of walks of each group, if the pipeline has groups. */
   readonly groups: ReadonlyMap<string, number>;
-  /** The walks whose requests only some credentials may send, an element for each set of credentials. */
-  readonly restricted: readonly RestrictedWalks[];
   /** Subtracts a request from the counts. Call it when the lane takes the request. */
   remove(record: SizedRecord, request?: unknown): void;
   /**
@@ -105,7 +83,6 @@ export interface LaneBacklogOptions {
 /** Counts the requests in a lane's topic that the lane hasn't taken yet, and keeps only totals. */
 export function laneBacklog({ sizes, read, monotonicMs, groups }: LaneBacklogOptions): LaneBacklog {
   const counts = { walks: 0, unknown: 0, pages: 0, keys: 0, keysPerRequest: 1 };
-  const restricted = new Map<string, { readonly credentials: readonly string[]; walks: number; unknown: number; pages: number }>();
   const byGroup = new Map<string, number>();
   /** The lane has taken all requests before this offset. */
   let takenTo = 0;
@@ -122,18 +99,12 @@ export function laneBacklog({ sizes, read, monotonicMs, groups }: LaneBacklogOpt
       counts.keysPerRequest = size.size;
       return;
     }
-    const { credentials, page, pages } = size;
+    const { page, pages } = size;
     const group = groups?.of(size.key);
     if (group !== undefined) byGroup.set(group, Math.max(0, (byGroup.get(group) ?? 0) + by));
-    const key = JSON.stringify(credentials ?? null);
-    const own = credentials && (restricted.get(key) ?? { credentials, walks: 0, unknown: 0, pages: 0 });
-    for (const of of own === undefined ? [counts] : [counts, own]) {
-      of.walks = Math.max(0, of.walks + by);
-      if (pages === undefined) of.unknown = Math.max(0, of.unknown + by);
-      else of.pages = Math.max(0, of.pages + by * Math.max(1, pages - page + 1));
-    }
-    if (own !== undefined && own.walks > 0) restricted.set(key, own);
-    else restricted.delete(key);
+    counts.walks = Math.max(0, counts.walks + by);
+    if (pages === undefined) counts.unknown = Math.max(0, counts.unknown + by);
+    else counts.pages = Math.max(0, counts.pages + by * Math.max(1, pages - page + 1));
   };
   const readAhead = async (): Promise<void> => {
     for await (const record of read(Math.max(countedTo, takenTo))) {
@@ -180,9 +151,6 @@ export function laneBacklog({ sizes, read, monotonicMs, groups }: LaneBacklogOpt
       return isCounted;
     },
     groups: byGroup,
-    get restricted() {
-      return [...restricted.values()];
-    },
     get keysPerRequest() {
       return counts.keysPerRequest;
     },

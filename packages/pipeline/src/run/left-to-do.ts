@@ -14,7 +14,7 @@ import { resumedWalks } from '../jobs/walk-state.ts';
 import type { TopicMap, TopicNames } from '../topics/topic.ts';
 import type { Processor } from '../definition/processor.ts';
 import type { LaneWork, WalkSize } from '../progress/forecast.ts';
-import { type SizedRecord, expectedOf, requestSizes } from '../progress/request-sizes.ts';
+import { type SizedRecord, requestSizes } from '../progress/request-sizes.ts';
 
 /** A read-only log; missing topics and partitions read as empty. */
 export interface LogView extends Pick<TopicLog, 'readState'> {
@@ -111,7 +111,7 @@ async function leftOf(
             request: request ?? 'null',
             page: size.page,
             whole: size.whole,
-            ...expectedOf(size),
+            ...(size.pages !== undefined && { pages: size.pages }),
           });
       };
       const resumed = resumedWalks(state.under);

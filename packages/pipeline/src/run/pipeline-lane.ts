@@ -14,7 +14,7 @@ import type { PipelineError } from '../settings/pipeline-error.ts';
 import type { RequestRecord } from '../topics/request.ts';
 import { type Serializers, type TopicMap, type TopicNames, recordMakers } from '../topics/topic.ts';
 import type { LaneWork } from '../progress/forecast.ts';
-import { type ExpectedWalk, expectedOf, laneBacklog, requestSizes } from '../progress/request-sizes.ts';
+import { laneBacklog, requestSizes } from '../progress/request-sizes.ts';
 import type { RunEvent, RunGauges } from '../events/events.ts';
 import { inWorkOf, laneGauges, laneWork } from '../progress/lane-gauges.ts';
 import type { Tracing } from '../events/tracing.ts';
@@ -204,13 +204,13 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
   const sizesNow = requestSizes(pipeline, processor, lane.stateUnder, work.lastCrawl);
   const warnOfPile = pileWarning({ pipeline, clock, isWalking: (key) => inWorkOf(jobs).walks.some((walk) => walk.key === key), warn });
   /** Expected pages of the active and the waiting walks, by offset. */
-  const expected = new Map<number, ExpectedWalk>();
+  const expected = new Map<number, number>();
   const onTake = (record: RequestRecord, request: unknown): void => {
     backlog.remove(record, request);
     const size = sizesNow(record, request);
     if (size === undefined) return;
     warnOfPile(record, request, size.kind === 'walk' ? size.key : undefined);
-    if (size.kind === 'walk') expected.set(record.offset, expectedOf(size));
+    if (size.kind === 'walk' && size.pages !== undefined) expected.set(record.offset, size.pages);
   };
   const jobs = new LaneJobs({
     ...run,
