@@ -89,16 +89,22 @@ test('work without a record reports that it is done, and its warnings', async ()
 test('a walk that ends during the work waits for it, and none of its work is done twice', async () => {
   await using place = await afterPlace();
   const gate = Promise.withResolvers<void>();
+  let [running, most] = [0, 0];
   const waiting: Work = async function* (crawl, previous, io) {
+    running += 1;
+    most = Math.max(most, running);
     await gate.promise;
     yield* writing(1)(crawl, previous, io);
+    running -= 1;
   };
   await inLane(place.log, waiting, async ({ crawl }) => {
     await crawl('1');
     await crawl('2');
+    await setImmediate();
     gate.resolve();
   });
   expect(await written(place.log)).toEqual(['1 after none 0', '2 after 1 0']);
+  expect(most).toBe(1);
 });
 
 test('after a restart a walk is compared with the one before it, whose work is not forgotten', async () => {

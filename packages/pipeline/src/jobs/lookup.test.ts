@@ -480,6 +480,8 @@ describe('a worker alone', () => {
     expect(requested).toEqual(['a']);
     take('b');
     worker.stop();
+    // The waiting key is left to the next run at once.
+    await expect.poll(() => worker.load).toBe(1);
     worker.flush();
     await clock.advance(50);
     expect([requested, clock.pending]).toEqual([['a'], 0]);
