@@ -112,6 +112,30 @@ describe('admission', () => {
     expect([door.waiting().length, clock.pending]).toEqual([0, 0]);
   });
 
+  it('watches a downstream only while a request waits for it', async () => {
+    const { gate: door } = gate({ limit: 9 });
+    const room = creditPool({ max: 5 });
+    let watchers = 0;
+    const credits = {
+      ...room,
+      onRelease(callback: () => void) {
+        watchers += 1;
+        const unwatch = room.onRelease(callback);
+        return () => {
+          watchers -= 1;
+          unwatch();
+        };
+      },
+    };
+    const first = await door.acquire({ credits, items: 5 });
+    expect(watchers).toBe(0);
+    const others = [1, 2].map((items) => door.acquire({ credits, items }));
+    expect(watchers).toBe(1);
+    first.credit.release();
+    await Promise.all(others);
+    expect(watchers).toBe(0);
+  });
+
   it('looks at the clock again when a timer fires early', async () => {
     const { clock, pool } = gate({ limit: 1 });
     const hasty = admission({

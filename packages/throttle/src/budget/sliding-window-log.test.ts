@@ -155,3 +155,27 @@ it('counts what was refused, and what another entry of the journal keeps, apart'
   log.add(40, -1, { wasRefused: true });
   expect([log.busy(0), log.busy(0, 'unrefused'), log.left(0, 9)]).toEqual([6, 5, [[40, 2]]]);
 });
+
+it('keeps ended weights of a rolling window for another one, since a service with a slower clock still counts them', () => {
+  const [rolling, calendar] = [new SlidingWindowLog(10, 100), new SlidingWindowLog(10, 100, 5)];
+  for (const log of [rolling, calendar]) log.add(40, 1);
+  const counted = (now: number) => [rolling, calendar].map((log) => [log.busy(now), log.unrefusedAt(40)]);
+  expect([counted(39), counted(40), counted(139), counted(140)]).toEqual([
+    [
+      [1, 1],
+      [1, 1],
+    ],
+    [
+      [0, 1],
+      [0, 0],
+    ],
+    [
+      [0, 1],
+      [0, 0],
+    ],
+    [
+      [0, 0],
+      [0, 0],
+    ],
+  ]);
+});

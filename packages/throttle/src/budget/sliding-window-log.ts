@@ -25,24 +25,26 @@ interface Entry {
  */
 export class SlidingWindowLog {
   readonly #bucketMs: number;
+  /** Time for which ended weights of a rolling window are kept, in ms: a service with a slower clock may still count them. */
+  readonly #keptMs: number;
   /** Returns by how much all ends are later than they were added, in ms, because the clock that they follow was set back. */
   readonly #setBackMs: () => number;
   readonly #entries: Entry[] = [];
   #freedAt = -Infinity;
 
-  constructor(limit: number, windowMs: number, grainMs: number = windowMs / 1_000, setBackMs: () => number = () => 0) {
-    this.#bucketMs = limit > EXACT_UP_TO ? grainMs : 0;
+  constructor(limit: number, windowMs: number, grainMs?: number, setBackMs: () => number = () => 0) {
+    this.#bucketMs = limit > EXACT_UP_TO ? (grainMs ?? windowMs / 1_000) : 0;
+    this.#keptMs = grainMs === undefined ? windowMs : 0;
     this.#setBackMs = setBackMs;
   }
 
   busy(now: number, which: 'all' | 'unrefused' = 'all'): number {
-    this.#expire(now);
-    return this.#entries.reduce((sum, entry) => sum + entry[which], 0);
+    return this.#busy(now).reduce((sum, entry) => sum + entry[which], 0);
   }
 
   /** Returns when the latest of the slots that are free at `now` became free; `-Infinity` if there is none. */
   freedAt(now: number): number {
-    this.#expire(now);
+    this.#busy(now);
     return this.#freedAt + this.#setBackMs();
   }
 
@@ -59,7 +61,7 @@ export class SlidingWindowLog {
   freeAt(room: number, now: number, which: 'all' | 'unrefused' = 'all'): number {
     let busy = this.busy(now, which);
     if (busy <= room) return Math.max(now, this.freedAt(now));
-    for (const entry of this.#entries) {
+    for (const entry of this.#busy(now)) {
       busy -= entry[which];
       if (busy <= room) return entry.until + this.#setBackMs();
     }
@@ -89,9 +91,8 @@ export class SlidingWindowLog {
    * pairs. If there are more, neighbors are joined under their latest end.
    */
   left(now: number, most: number): (readonly [ms: number, weight: number])[] {
-    this.#expire(now);
     const from = now - this.#setBackMs();
-    const own = this.#entries.filter((entry) => entry.own !== 0);
+    const own = this.#busy(now).filter((entry) => entry.own !== 0);
     const per = Math.ceil(own.length / most);
     const pairs: (readonly [number, number])[] = [];
     for (let i = 0; i < own.length; i += per) {
@@ -101,10 +102,13 @@ export class SlidingWindowLog {
     return pairs;
   }
 
-  #expire(now: number): void {
+  /** Returns the entries that end after `now`. Drops those that ended too long ago to matter. */
+  #busy(now: number): readonly Entry[] {
     const to = now - this.#setBackMs();
-    const gone = this.#entries.findIndex(({ until }) => until > to);
-    const ended = this.#entries.splice(0, gone === -1 ? Infinity : gone);
-    this.#freedAt = Math.max(this.#freedAt, ended.at(-1)?.until ?? -Infinity);
+    const ended = this.#entries.findLastIndex(({ until }) => until <= to) + 1;
+    const busy = this.#entries.slice(ended);
+    this.#freedAt = Math.max(this.#freedAt, this.#entries[ended - 1]?.until ?? -Infinity);
+    this.#entries.splice(0, this.#entries.findLastIndex(({ until }) => until <= to - this.#keptMs) + 1);
+    return busy;
   }
 }
