@@ -6,11 +6,11 @@ import { LimitCheck } from './limit-check.ts';
 import { CircuitBreaker } from './retry/circuit-breaker.ts';
 import { execute, type RunningQuery } from './retry/executor.ts';
 import { FailureStreak } from './retry/failure-streak.ts';
-import { journalEntries } from './retry/journal-entries.ts';
 import { queryCredentials } from './retry/query-credentials.ts';
-import { sharedBudgets } from './retry/shared-budgets.ts';
+import { openRows } from './retry/rows.ts';
+import { SharedLimits } from './retry/shared-limits.ts';
 import { sharedSecret } from './retry/shared-secret.ts';
-import { type SourceCredential, sourceCredential } from './retry/source-credential.ts';
+import { SourceCredential } from './retry/source-credential.ts';
 import { UnderWay } from './retry/under-way.ts';
 import type { SourceDefinition, WholeDefinition } from './source-definition.ts';
 import { SourceError, ofDefinition } from './source-error.ts';
@@ -30,18 +30,20 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
   return (given) => {
     const options = checkedOptions(service, given, definition);
     const { clock, budgets, concurrency, allowance, maxDelayMs, timeoutMs, env, proxy, ca, dispatcher, fetch } = options;
-    const journal = options.journal && journalEntries(options.journal, service);
-    const openBudgets = () => {
-      try {
-        const all = sharedBudgets({ budgets, maxDelayMs, clock, journal });
-        const own = { budgets, shared: all, maxDelayMs, clock, journal };
-        return { shared: all, members: options.credentials.map((credential) => sourceCredential({ credential, ...own })) };
-      } catch (error) {
-        journal?.release();
-        throw error;
-      }
-    };
-    const { shared, members } = openBudgets();
+    const { journal } = options;
+    const lease = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs }) };
+    const shared = new SharedLimits(budgets, lease);
+    const members = options.credentials.map((credential) => new SourceCredential(credential, budgets, shared, lease));
+    const rows =
+      journal &&
+      openRows(
+        journal,
+        service,
+        clock,
+        members.map(({ name, own }) => ({ name, budgets: own })),
+        shared.all,
+      );
+    for (const credential of members) credential.journal = rows?.entries.get(credential.name);
     const breaker = new CircuitBreaker({
       clock,
       random: options.random,
@@ -126,7 +128,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       },
       async close() {
         closing.abort(closedError(service));
-        journal?.release();
+        rows?.release();
         await wires.close();
       },
       [Symbol.asyncDispose]: () => source.close(),

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { defineSource } from './define-source.ts';
 import { credential, MINUTE_MS, ok, play, said, thrown, toy } from './scene.fixture.ts';
-import { sharedBudgets } from './retry/shared-budgets.ts';
+import { SharedLimits } from './retry/shared-limits.ts';
 import type { Budgets } from './source-options.ts';
 import { scriptedServer } from './testing/scripted-server.ts';
 
@@ -143,6 +143,16 @@ test("a limit that becomes shared, or each credential's own, counts the requests
   expect(await again.run(['a', 'b'], own, { requests: 5 })).toBe(0);
 });
 
+test('a limit that is removed and added again counts the requests of before, shared or not', async () => {
+  for (const shared of [false, true]) {
+    const { run } = await processes();
+    const other = { other: { requests: 9, windowMs: MINUTE_MS, shared } };
+    expect(await run(['a'], { address: { ...address, shared }, ...other }, { requests: 5 })).toBe(3);
+    expect(await run(['a'], other, { requests: 1 })).toBe(1);
+    expect(await run(['a'], { address: { ...address, shared }, ...other }, { requests: 5 })).toBe(0);
+  }
+});
+
 test('no window is over a shared limit, for any credentials that come and go with restarts', async () => {
   const run = fc.record({
     names: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1 }),
@@ -207,11 +217,12 @@ test('a grant is written with the shared limit that it uses, before its response
 
 test('one credential that is refused again and again holds no shared limit', () => {
   const clock = virtualClock();
-  const shared = sharedBudgets({ budgets: { address }, maxDelayMs: 0, clock });
-  const budgets = [...shared.byName.values()];
-  shared.refused('a', budgets, 5_000);
-  shared.refused('a', budgets, 5_000);
+  const shared = new SharedLimits({ address }, { maxDelayMs: 0, clock });
+  const budgets = shared.all.map(({ budget }) => budget);
+  const until = (ms: number): number => clock.monotonicMs() + ms;
+  shared.refused('a', budgets, until(5_000));
+  shared.refused('a', budgets, until(5_000));
   expect(budgets[0]?.freeAt()).toBeLessThanOrEqual(clock.monotonicMs());
-  shared.refused('b', budgets, 3_000);
+  shared.refused('b', budgets, until(3_000));
   expect(budgets[0]?.freeAt()).toBe(clock.monotonicMs() + 3_000);
 });

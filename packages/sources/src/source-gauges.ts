@@ -3,7 +3,7 @@ import { budgetSlots, type NamedBudget } from './budget-slots.ts';
 import { nextReset } from './budgets.ts';
 import type { CircuitBreaker } from './retry/circuit-breaker.ts';
 import type { RunningQuery } from './retry/executor.ts';
-import type { SharedBudgets } from './retry/shared-budgets.ts';
+import type { SharedLimits } from './retry/shared-limits.ts';
 import type { SourceCredential } from './retry/source-credential.ts';
 import type { UnderWay } from './retry/under-way.ts';
 import type { QueryState, QueryStatus, Source, SourceBudgetGauge } from './source.ts';
@@ -17,7 +17,7 @@ export interface SourceGaugesOptions {
   readonly pool: CredentialPool;
   /** Credentials by name, including ones that are no longer used. */
   readonly credentials: ReadonlyMap<string, SourceCredential>;
-  readonly shared: SharedBudgets;
+  readonly shared: SharedLimits;
   readonly queue: Admission<RunningQuery>;
   readonly breaker: CircuitBreaker;
   readonly underWay: UnderWay;

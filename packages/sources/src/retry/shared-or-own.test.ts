@@ -4,9 +4,9 @@ import { virtualClock } from '@headgate/throttle/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Limit, Quota } from '../source-options.ts';
-import { journalEntries } from './journal-entries.ts';
-import { sharedBudgets } from './shared-budgets.ts';
-import { sourceCredential } from './source-credential.ts';
+import { openRows } from './rows.ts';
+import { SharedLimits } from './shared-limits.ts';
+import { SourceCredential } from './source-credential.ts';
 
 type Name = 'a' | 'b';
 const NAMES: readonly Name[] = ['a', 'b'];
@@ -74,13 +74,17 @@ function restartedSource() {
     const isShared = (name: Name) => names.includes(name) && sharing.includes(name);
     const limit = { ...rule, shared: names.some(isShared) };
     const budgets = { rate: limit, ...(isOtherShared && { other: { ...rate, shared: true } }) };
-    const options = { budgets, maxDelayMs: 0, clock, journal: journalEntries(journal(), 'toy') };
-    const shared = sharedBudgets(options);
+    const opened = journal();
+    const options = { maxDelayMs: 0, clock, leaseMs: () => opened.leaseMs };
+    const shared = new SharedLimits(budgets, options);
     const open = (name: Name) => {
       const credential = { name, signer: bearer('token'), ...(limit.shared && !isShared(name) && { budgets: { rate: rule } }) };
-      return sourceCredential({ ...options, credential, shared });
+      return new SourceCredential(credential, budgets, shared, options);
     };
     const credentials = new Map(names.map((name) => [name, open(name)]));
+    const rows = Array.from(credentials, ([name, { own }]) => ({ name, budgets: own }));
+    const { entries } = openRows(opened, 'toy', clock, rows, shared.all);
+    for (const [name, one] of credentials) one.journal = entries.get(name);
     const ofAll = (one: Sent) => one.isShared || isShared(one.by);
     const least = (name: Name) => (isShared(name) ? ofAll : ({ by }: Sent) => by === name);
     const count = (counts: (one: Sent) => boolean, ms: number) =>

@@ -2,19 +2,14 @@ import { bearer } from '@headgate/auth';
 import { virtualClock } from '@headgate/throttle/testing';
 import { describe, expect, test } from 'vitest';
 import { SourceError } from '../source-error.ts';
-import { sharedBudgets } from './shared-budgets.ts';
-import { type RefusedRequest, sourceCredential, type SourceCredential } from './source-credential.ts';
+import { SharedLimits } from './shared-limits.ts';
+import { type RefusedRequest, SourceCredential } from './source-credential.ts';
 
 const clock = virtualClock();
-const shared = sharedBudgets({ budgets: {}, maxDelayMs: 0, clock });
+const options = { maxDelayMs: 0, clock };
+const shared = new SharedLimits({}, options);
 const make = (requests = 15, windowMs = 60_000): SourceCredential =>
-  sourceCredential({
-    credential: { name: 'app', signer: bearer('token') },
-    budgets: { rate: { requests, windowMs } },
-    shared,
-    maxDelayMs: 0,
-    clock,
-  });
+  new SourceCredential({ name: 'app', signer: bearer('token') }, { rate: { requests, windowMs } }, shared, options);
 const request = { grantedAtMs: 0, weights: [1], corrections: 0, secret: 'secret' };
 const hold = (credential: SourceCredential, ms: number, more: Partial<RefusedRequest> = {}): void =>
   credential.apply({ kind: 'hold', ms }, { ...request, grantedAtMs: clock.monotonicMs(), ...more });
@@ -44,13 +39,12 @@ test('nothing starts meanwhile, and it is remembered for a minute', async () => 
 });
 
 test('a refusal holds the budgets that its request used, and no others', () => {
-  const credential = sourceCredential({
-    credential: { name: 'app', signer: bearer('token') },
-    budgets: { core: { requests: 15, windowMs: 60_000 }, search: { requests: 30, windowMs: 1_000 } },
+  const credential = new SourceCredential(
+    { name: 'app', signer: bearer('token') },
+    { core: { requests: 15, windowMs: 60_000 }, search: { requests: 30, windowMs: 1_000 } },
     shared,
-    maxDelayMs: 0,
-    clock,
-  });
+    options,
+  );
   const free = () => credential.budgets.map((budget) => budget.freeAt() - clock.monotonicMs());
   const windowMs = (weights: readonly number[]): number => credential.stateFor({ ...request, weights }).windowMs;
   hold(credential, 5_000, { weights: [0, 1] });
@@ -65,13 +59,7 @@ describe('a secret that is refused', () => {
   const reading = () => {
     let reads = 0;
     const signer = { sign: () => ({ authorization: 'x' }), refused: () => void (reads += 1) };
-    const credential = sourceCredential({
-      credential: { name: 'app', signer },
-      budgets: { rate: { requests: 1, windowMs: 1 } },
-      shared,
-      maxDelayMs: 0,
-      clock,
-    });
+    const credential = new SourceCredential({ name: 'app', signer }, { rate: { requests: 1, windowMs: 1 } }, shared, options);
     return { credential, reads: () => reads };
   };
   const error = new SourceError({ code: 'HEADGATE_TOY', message: 'toy', retryable: false, service: 'toy' });
@@ -104,13 +92,7 @@ describe('a secret that is refused', () => {
 test('a clock that is refused is set, and the refusals in a row are counted', () => {
   const offsets: number[] = [];
   const signer = { sign: () => ({ authorization: 'x' }), adjustClock: (ms: number) => void offsets.push(ms) };
-  const credential = sourceCredential({
-    credential: { name: 'user', signer },
-    budgets: { rate: { requests: 1, windowMs: 1 } },
-    shared,
-    maxDelayMs: 0,
-    clock,
-  });
+  const credential = new SourceCredential({ name: 'user', signer }, { rate: { requests: 1, windowMs: 1 } }, shared, options);
   expect([make().stateFor(request).hasClock, credential.stateFor(request).hasClock]).toEqual([false, true]);
   for (const offsetMs of [1_200_000, undefined]) credential.apply({ kind: 'set clock', offsetMs }, request);
   expect(offsets).toEqual([1_200_000]);

@@ -13,7 +13,7 @@ export function stampedSnapshots(snapshots: readonly BudgetSnapshot[], clock: Cl
  * `elapsedMs` counts as 0.
  */
 export function agedSnapshots(snapshots: readonly BudgetSnapshot[], elapsedMs: number, boot?: BootTime): BudgetSnapshot[] {
-  return snapshots.map(({ name, windowMs, resets, busy, others, heldMs = 0, freedMs = 0, ageMs = 0, fromShared, boot: written }) => {
+  return snapshots.map(({ name, windowMs, resets, busy, others, heldMs = 0, freedMs = 0, ageMs = 0, boot: written }) => {
     const isSameStart = written !== undefined && written.id === boot?.id && written.ms <= boot.ms;
     const gone = isSameStart ? boot.ms - written.ms : Math.max(0, elapsedMs);
     return {
@@ -25,7 +25,6 @@ export function agedSnapshots(snapshots: readonly BudgetSnapshot[], elapsedMs: n
       ...(heldMs > gone && { heldMs: heldMs - gone }),
       freedMs: freedMs === null ? null : freedMs + gone,
       ageMs: ageMs + gone,
-      ...(fromShared !== undefined && { fromShared }),
     };
   });
 }

@@ -64,15 +64,10 @@ export interface BudgetSnapshot {
   /** Time since the snapshot was written, in ms. Default 0. */
   readonly ageMs?: number;
   /**
-   * True if another entry of the journal keeps this state. `RateBudget.restore` then counts it, and `RateBudget.snapshot` leaves it out, so
-   * that each request is in one entry. Set when a snapshot is read, and never written. Default false.
+   * True if another row of the journal keeps this state. `RateBudget.restore` then counts it, and `RateBudget.snapshot` leaves it out, so
+   * that each request is in one row. Set when a snapshot is read, and never written. Default false.
    */
   readonly elsewhere?: boolean;
-  /**
-   * True for a credential's copy of the state of a limit over all credentials, which it no longer shares. The entry of these limits keeps
-   * the state. Default false.
-   */
-  readonly fromShared?: boolean;
   /** The machine's start and uptime when the snapshot was written, if known. */
   readonly boot?: BootTime;
 }

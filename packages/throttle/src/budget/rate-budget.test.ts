@@ -137,7 +137,7 @@ describe('rateBudget', () => {
     budget.take(2).answered();
     const { busy, ...rest } = others.snapshot();
     budget.restore({ ...rest, busy, elsewhere: true });
-    budget.restore({ ...rest, busy, fromShared: true });
+    budget.restore({ ...rest, busy, elsewhere: true });
     clock.now = 100;
     const slot = budget.take();
     slot.answered();

@@ -320,7 +320,7 @@ export class WindowBudget implements RateBudget {
 
   restore(snapshot: BudgetSnapshot): void {
     const now = this.#clock.monotonicMs();
-    const { busy, others, heldMs = 0, freedMs = 0, fromShared = false, elsewhere = fromShared } = snapshot;
+    const { busy, others, heldMs = 0, freedMs = 0, elsewhere = false } = snapshot;
     const { leftMs, mostMs } = this.#fromRuleOf(snapshot);
     this.#forgottenUntil = -Infinity;
     if (others !== undefined) {
