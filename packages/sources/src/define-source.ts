@@ -9,7 +9,7 @@ import { FailureStreak } from './retry/failure-streak.ts';
 import { queryCredentials } from './retry/query-credentials.ts';
 import { openRows } from './retry/rows.ts';
 import { SharedLimits } from './retry/shared-limits.ts';
-import { sharedSecret } from './retry/shared-secret.ts';
+import { SharedSecrets } from './retry/shared-secret.ts';
 import { SourceCredential } from './retry/source-credential.ts';
 import { UnderWay } from './retry/under-way.ts';
 import type { SourceDefinition, WholeDefinition } from './source-definition.ts';
@@ -51,11 +51,9 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       credentials: () => pool.members.map(({ name }) => name),
       onChange: () => queue.wake(),
     });
-    const underWay = new UnderWay({
-      // After a refusal, one request at a time finds out whether the service takes requests again.
-      maxOf: (name) => (credentials.get(name)?.isRefused === true ? 1 : concurrency),
-      onRoom: () => queue.wake(),
-    });
+    // After a refusal, one request at a time finds out whether the service takes requests again.
+    const maxOf = (name: string): number => (credentials.get(name)?.isRefused === true ? 1 : concurrency);
+    const underWay = new UnderWay(maxOf, () => queue.wake());
     const memberOf = ({ name, budgets: own, journal: entry }: SourceCredential): PoolMember => ({
       name,
       budgets: own,
@@ -73,7 +71,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       ca,
     });
     const credentials = new Map(members.map((member) => [member.name, member]));
-    const credentialsOf = queryCredentials({ definition, credentials, pool });
+    const credentialsOf = queryCredentials(definition, credentials, pool);
     const retire = (some: Iterable<SourceCredential>, error: SourceError, last = error): void => {
       for (const credential of some) {
         credential.retired(error);
@@ -94,8 +92,8 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       connections: wires,
       breaker,
       underWay,
-      streak: new FailureStreak({ service, stopAfter: options.stopAfterFailures }),
-      sharedSecret: sharedSecret(),
+      streak: new FailureStreak(service, options.stopAfterFailures),
+      sharedSecrets: new SharedSecrets(),
       limitCheck: new LimitCheck(),
       inFlight,
       stop: stopping.signal,
@@ -140,7 +138,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
 /** Returns functions that call a paging as the functions of a definition are called, with the same errors. */
 export function pagingCalls(service: string): PagingCalls {
   return {
-    call: (name, call) => ofDefinition({ service, name: `${name} of the paging`, call }),
+    call: (name, call) => ofDefinition(service, undefined, `${name} of the paging`, call),
     misuse: (name, what, why) => {
       const message = `${service}: ${name} of the paging of the ${service} source ${what}. ${why}.`;
       return new SourceError({ code: 'HEADGATE_DEFINITION', retryable: false, service, message });

@@ -96,20 +96,11 @@ export class SourceError extends Error {
   }
 }
 
-export interface OfDefinitionOptions<T> {
-  readonly service: string;
-  /** The user, ISBN or page of the query; absent before it is known. */
-  readonly subject?: string | undefined;
-  /** Name of the definition's function. */
-  readonly name: string;
-  readonly call: () => T;
-}
-
 /**
  * Calls a function of a definition. Passes its `SourceError` on, and wraps any other error in a `SourceError` with `HEADGATE_DEFINITION`,
- * which ends only this query.
+ * which ends only this query. `subject`: the user, ISBN or page of the query, if it is known. `name`: the function.
  */
-export function ofDefinition<T>({ service, subject, name, call }: OfDefinitionOptions<T>): T {
+export function ofDefinition<T>(service: string, subject: string | undefined, name: string, call: () => T): T {
   try {
     return atOnce(call());
   } catch (error) {

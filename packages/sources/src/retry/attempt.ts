@@ -15,7 +15,7 @@ import { assertNumbers, atOnce, ofDefinition, readable, SourceError, thrown } fr
 import type { Verdict } from '../verdict.ts';
 import type { Outcome, Redirect } from './outcome.ts';
 import { MOST_REDIRECTS } from './policy.ts';
-import { lastingSecret, type SharedSecret } from './shared-secret.ts';
+import { lastingSecret, type SharedSecrets } from './shared-secret.ts';
 import type { SourceCredential } from './source-credential.ts';
 
 /** The parts of a source that each of its attempts needs. */
@@ -26,7 +26,7 @@ export interface AttemptContext<Query, Value> {
   /** Credentials by name, including ones that are no longer used. */
   readonly credentials: ReadonlyMap<string, SourceCredential>;
   readonly limitCheck: LimitCheck;
-  readonly sharedSecret: SharedSecret;
+  readonly sharedSecrets: SharedSecrets;
 }
 
 /** One attempt of a query. */
@@ -102,7 +102,7 @@ export async function attempt<Query, Value>(source: AttemptContext<Query, Value>
         const call = () =>
           inOrder(atOnce(definition.evidence?.(response, context)) ?? {}, names).map((said) => checkedEvidence(said, response));
         try {
-          answered(ofDefinition({ service: definition.service, subject, name: 'evidence', call }));
+          answered(ofDefinition(definition.service, subject, 'evidence', call));
         } catch (error) {
           permit.answered();
           return { kind: 'answered', status: response.status, verdict: { kind: 'fatal', error: error as SourceError }, secret: undefined };
@@ -126,7 +126,7 @@ function unsent(verdict: Extract<Outcome<never>, { readonly kind: 'unsent' }>['v
 
 /** Makes the request and signs it. Returns the outcome if that can't be done, or if the credential must not be used. */
 async function signedRequest<Query, Value>(
-  { definition, options, credentials, sharedSecret }: AttemptContext<Query, Value>,
+  { definition, options, credentials, sharedSecrets }: AttemptContext<Query, Value>,
   one: Attempt<Query>,
 ): Promise<SignedRequest | Outcome<never>> {
   const { query, subject, credential, redirect, signal } = one;
@@ -138,7 +138,7 @@ async function signedRequest<Query, Value>(
       const request = redirectedRequest(atOnce(definition.toRequest(query)), redirect);
       return wireRequest({ request, service, subject, origin, basePath, userAgent });
     };
-    const request = ofDefinition({ service, subject, name: 'toRequest', call });
+    const request = ofDefinition(service, subject, 'toRequest', call);
     const signedWith = async (name: string): Promise<SignedRequest> => {
       const { signer } = credentials.get(name) ?? credential;
       return await signRequest({ request, signer, origin, clock, timeoutMs, signal });
@@ -149,7 +149,7 @@ async function signedRequest<Query, Value>(
     if (refusal !== undefined) return unsent({ kind: 'unauthorized', error: refusal }, lastingSecret(secrets));
     const signedBy = async (name: string) => (await signedWith(name)).secrets;
     const isRetired = (name: string) => credentials.get(name)?.retiredBy !== undefined;
-    const other = await sharedSecret({ credential: credential.name, secrets, isRetired, signedBy });
+    const other = await sharedSecrets.sharedWith(credential.name, secrets, isRetired, signedBy);
     if (other === undefined) return signed;
     const message = `${about.credential}: it has the same secret as ${other}, so ${service} counts both in one budget. Remove one of them.`;
     return unsent({

@@ -1,7 +1,6 @@
 import type { Clock } from '@headgate/throttle';
 import type { SourceOutage } from '../source.ts';
-import { Circuit } from './circuit.ts';
-import { STRIKES, Suspect } from './suspect.ts';
+import { Circuit, STRIKES, Suspect } from './circuit.ts';
 
 export interface CircuitBreakerOptions {
   readonly clock: Clock;
@@ -42,22 +41,26 @@ export type AfterFault =
   | { readonly kind: 'wait'; readonly ms: number; readonly retryInMs: number; readonly probedMs: number };
 
 /** One request of the source, from its first attempt to its end. */
-export interface Call {
-  readonly suspect: Suspect;
+export class Call extends Suspect {
   /** Names of the credentials that may still send the request; undefined if any may. */
   among: readonly string[] | undefined;
   /** Name of the credential of the current attempt. Empty before the first one. */
-  credential: string;
+  credential = '';
   /** Monotonic ms at which the current attempt began. */
-  fromMs: number;
+  fromMs = 0;
   /** Number of responses that the source had received when the current attempt began. */
-  startedAt: number;
+  startedAt = 0;
   /** Number of attempts that have failed in a row. */
-  failures: number;
+  failures = 0;
   /** The reason of the last error. */
-  reason: string;
+  reason = '';
   /** End of the wait that the last error in an outage requested, in monotonic ms. */
-  waitUntilMs: number;
+  waitUntilMs: number = -Infinity;
+
+  constructor(among: readonly string[] | undefined) {
+    super();
+    this.among = among;
+  }
 }
 
 interface Outage {
@@ -94,7 +97,7 @@ const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;
   readonly #service: Circuit;
-  readonly #credentials = new Map<string, { readonly circuit: Circuit; readonly suspect: Suspect }>();
+  readonly #credentials = new Map<string, Circuit>();
   readonly #calls = new Set<Call>();
   readonly #untilUp = new Set<() => void>();
   /** The part of `#untilUp` whose requests wait for a permit. */
@@ -111,12 +114,11 @@ export class CircuitBreaker {
 
   constructor(options: CircuitBreakerOptions) {
     this.#options = options;
-    this.#service = new Circuit(options);
+    this.#service = new Circuit(options.clock, options.random);
   }
 
   begin(among?: readonly string[]): Call {
-    const attempt = { credential: '', fromMs: 0, startedAt: 0, failures: 0, reason: '', waitUntilMs: -Infinity };
-    const call: Call = { suspect: new Suspect(), among, ...attempt };
+    const call = new Call(among);
     this.#calls.add(call);
     return call;
   }
@@ -130,24 +132,24 @@ export class CircuitBreaker {
   granted(call: Call, credential: string): void {
     Object.assign(call, { credential, fromMs: this.#options.clock.monotonicMs(), startedAt: this.#answers, waitUntilMs: -Infinity });
     this.#service.granted(call);
-    this.#of(credential).circuit.granted(call);
+    this.#of(credential).granted(call);
   }
 
   /** Returns true if the request, which has a permit, may be sent now: no circuit is open, or the request is the probe. */
   maySend(call: Call): boolean {
-    return this.#service.admits(call) && this.#of(call.credential).circuit.admits(call);
+    return this.#service.admits(call) && this.#of(call.credential).admits(call);
   }
 
   /** Records a response that shows that the service is up. Closes the circuits of the service and of the credential. */
   answered(call: Call): void {
-    const { circuit, suspect } = this.#of(call.credential);
+    const circuit = this.#of(call.credential);
     const wasOpen = this.#service.isOpen || circuit.isOpen;
     this.#answers += 1;
     this.#answeredAtMs = this.#options.clock.monotonicMs();
     this.#faultsOfEnded = [];
     call.failures = 0;
-    call.suspect.answered(this.#answers);
-    suspect.answered(this.#answers);
+    call.cleared(this.#answers);
+    circuit.cleared(this.#answers);
     circuit.close();
     this.#isUp();
     if (wasOpen) this.#options.onChange();
@@ -167,12 +169,12 @@ export class CircuitBreaker {
     const hasResponse = kind === 'unusable' || kind === 'unreadable';
     call.failures += 1;
     call.reason = reason;
-    if (kind !== 'unreached') call.suspect.failed(call.startedAt, this.#answers, hasResponse ? STRIKES : 1);
-    const isAtFault = kind !== 'unreached' && call.suspect.isAtFault(this.#answers);
+    if (kind !== 'unreached') call.struck(call.startedAt, this.#answers, hasResponse ? STRIKES : 1);
+    const isAtFault = kind !== 'unreached' && call.isAtFault(this.#answers);
     // A response that arrived during this attempt shows that the service was up, so the error usually isn't noted.
     const isLate = call.startedAt < this.#answers;
     if (!isAtFault && (!isLate || (isLast && !hasResponse))) this.#note(call, fault);
-    if (isAtFault && this.#outage !== undefined && this.#calls.values().every(({ suspect }) => suspect.isAtFault(this.#answers))) {
+    if (isAtFault && this.#outage !== undefined && this.#calls.values().every((one) => one.isAtFault(this.#answers))) {
       this.#isUp();
       onChange();
     }
@@ -180,7 +182,7 @@ export class CircuitBreaker {
     this.#outage.reason = reason;
     this.#outage.attempts += 1;
     call.waitUntilMs = now + waitMs;
-    const probedMs = this.#service.failed(call);
+    const probedMs = this.#service.failed(call, -Infinity);
     onChange();
     const probeAtMs = this.#service.freeAtMs;
     const untilProbeMs = probeAtMs < Infinity ? probeAtMs - now : 0;
@@ -189,15 +191,14 @@ export class CircuitBreaker {
 
   /** Records the end of the current attempt, even if it has no result. */
   released(call: Call): void {
-    const { circuit } = this.#of(call.credential);
     const isProbe = this.#service.released(call);
-    if (circuit.released(call) || isProbe) this.#options.onChange();
+    if (this.#of(call.credential).released(call) || isProbe) this.#options.onChange();
   }
 
   /** Forgets a request that has ended. */
   ended(call: Call): void {
     this.#calls.delete(call);
-    if (call.suspect.isAtFault(this.#answers)) this.#faultsOfEnded.push(call.reason);
+    if (call.isAtFault(this.#answers)) this.#faultsOfEnded.push(call.reason);
     this.released(call);
   }
 
@@ -212,7 +213,7 @@ export class CircuitBreaker {
 
   /** Returns the monotonic ms before which the credential sends nothing: `-Infinity` while its circuit and the service's are closed. */
   heldUntilMs(credential: string): number {
-    return Math.max(this.#service.freeAtMs, this.#credentials.get(credential)?.circuit.freeAtMs ?? -Infinity);
+    return Math.max(this.#service.freeAtMs, this.#credentials.get(credential)?.freeAtMs ?? -Infinity);
   }
 
   /** Returns monotonic ms, without the time of outages. */
@@ -232,8 +233,9 @@ export class CircuitBreaker {
     return { since: fromMs + offset, attempts, reason, ...retryAt, waiting: queued + this.#untilUp.size - this.#queued.size };
   }
 
-  #of(credential: string): { readonly circuit: Circuit; readonly suspect: Suspect } {
-    const found = this.#credentials.get(credential) ?? { circuit: new Circuit(this.#options), suspect: new Suspect() };
+  #of(credential: string): Circuit {
+    const { clock, random } = this.#options;
+    const found = this.#credentials.get(credential) ?? new Circuit(clock, random);
     this.#credentials.set(credential, found);
     return found;
   }
@@ -249,11 +251,10 @@ export class CircuitBreaker {
 
   /** Records the error for the credential. Returns true if the credential is at fault and another one can send the request. */
   #isCredentials(call: Call, waitUntilMs: number): boolean {
-    const { circuit, suspect } = this.#of(call.credential);
-    suspect.failed(call.startedAt, this.#answers, 1);
-    const isWell = (name: string): boolean =>
-      name !== call.credential && (call.among?.includes(name) ?? true) && !this.#of(name).circuit.isOpen;
-    const isIll = suspect.isAtFault(this.#answers) && this.#options.credentials().some(isWell);
+    const circuit = this.#of(call.credential);
+    circuit.struck(call.startedAt, this.#answers, 1);
+    const isWell = (name: string): boolean => name !== call.credential && (call.among?.includes(name) ?? true) && !this.#of(name).isOpen;
+    const isIll = circuit.isAtFault(this.#answers) && this.#options.credentials().some(isWell);
     if (isIll) {
       circuit.open();
       this.#service.released(call);
@@ -279,7 +280,7 @@ export class CircuitBreaker {
 
   /** Returns the number of requests that have got errors with this reason while others got responses. */
   #atFaultFor(reason: string): number {
-    const unfinished = [...this.#calls].filter(({ suspect }) => suspect.isAtFault(this.#answers));
+    const unfinished = [...this.#calls].filter((call) => call.isAtFault(this.#answers));
     return [...this.#faultsOfEnded, ...unfinished.map((call) => call.reason)].filter((one) => one === reason).length;
   }
 }

@@ -1,19 +1,59 @@
 import type { Clock } from '@headgate/throttle';
 import { delayMs } from './deadline.ts';
 
-export interface CircuitOptions {
-  readonly clock: Clock;
-  /** Returns a random number in [0, 1). */
-  readonly random: () => number;
+/** With this many strikes, the request or credential is at fault. Fewer errors could also come from an intermittent outage. */
+export const STRIKES = 3;
+
+/**
+ * Tracks the errors of one request or credential. An error while others get responses is a strike. With the third one, the request or
+ * credential is at fault, until its own next response.
+ */
+export class Suspect {
+  #strikes = 0;
+  /** The strikes of the last error, which count once another request gets a response. */
+  #pending = 0;
+  /** The number of the source's responses at the last error. */
+  #failedAt = 0;
+  /** The number of the source's responses when the suspect got its last response. */
+  #answeredAt = 0;
+
+  /** `answers`: the number of the source's responses now. */
+  isAtFault(answers: number): boolean {
+    return this.#counted(answers) >= STRIKES;
+  }
+
+  /**
+   * Records an error. `startedAt` and `answers`: the number of the source's responses when the attempt began, and now. `strikes`: how much
+   * the error counts if others get responses.
+   */
+  struck(startedAt: number, answers: number, strikes: number): void {
+    const isContradicted = answers > Math.max(startedAt, this.#answeredAt);
+    // A response during the attempt may have come before an outage began.
+    const now = isContradicted ? 1 : 0;
+    this.#strikes = this.#counted(answers) + now;
+    this.#pending = strikes - now;
+    this.#failedAt = answers;
+  }
+
+  cleared(answers: number): void {
+    this.#strikes = 0;
+    this.#pending = 0;
+    this.#answeredAt = answers;
+  }
+
+  #counted(answers: number): number {
+    return this.#strikes + (answers > this.#failedAt ? this.#pending : 0);
+  }
 }
 
 /**
- * A circuit to a service or credential that may fail. **Closed**, it lets all requests through. **Open**, it lets none through until a
+ * A circuit to the service, or to it by one credential. **Closed**, it lets all requests through. **Open**, it lets none through until a
  * delay is over: at first a random time from 250 to 500 ms, which doubles with each failed probe, up to 30 s. **Half-open**, it waits for
  * the result of one probe.
  */
-export class Circuit {
-  readonly #options: CircuitOptions;
+export class Circuit extends Suspect {
+  readonly #clock: Clock;
+  readonly #random: () => number;
   #isOpen = false;
   #probe: object | undefined;
   #probes = 0;
@@ -21,8 +61,11 @@ export class Circuit {
   /** Monotonic ms at which the circuit opened or its last probe failed. */
   #failedAtMs = 0;
 
-  constructor(options: CircuitOptions) {
-    this.#options = options;
+  /** `random`: returns a random number in [0, 1). */
+  constructor(clock: Clock, random: () => number) {
+    super();
+    this.#clock = clock;
+    this.#random = random;
   }
 
   get isOpen(): boolean {
@@ -71,13 +114,12 @@ export class Circuit {
    * Reports an error of a request. After an error of the probe, the delay doubles. While the circuit is open, no request may start before
    * `holdUntilMs`. If the request was the probe, returns the ms since the circuit opened or the probe before failed; 0 otherwise.
    */
-  failed(request: object, holdUntilMs: number = -Infinity): number {
+  failed(request: object, holdUntilMs: number): number {
     if (!this.#isOpen) return 0;
     let probedMs = 0;
-    if (this.#probe === request) {
-      this.#probe = undefined;
+    if (this.released(request)) {
       this.#probes += 1;
-      probedMs = this.#options.clock.monotonicMs() - this.#failedAtMs;
+      probedMs = this.#clock.monotonicMs() - this.#failedAtMs;
       this.#delay();
     }
     this.#probeAtMs = Math.max(this.#probeAtMs, holdUntilMs);
@@ -85,8 +127,7 @@ export class Circuit {
   }
 
   #delay(): void {
-    const { clock, random } = this.#options;
-    this.#failedAtMs = clock.monotonicMs();
-    this.#probeAtMs = this.#failedAtMs + delayMs(this.#probes, random);
+    this.#failedAtMs = this.#clock.monotonicMs();
+    this.#probeAtMs = this.#failedAtMs + delayMs(this.#probes, this.#random);
   }
 }

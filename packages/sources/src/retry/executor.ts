@@ -78,15 +78,15 @@ class Execution<Query, Value> {
   constructor(source: ExecutionContext<Query, Value>, query: Query, given: QueryOptions & { readonly signal: AbortSignal }) {
     const { definition, options, credentialsOf, breaker } = source;
     const { service } = definition;
-    const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(query) });
+    const subject = ofDefinition(service, undefined, 'subject', () => definition.subject(query));
     const costs = () => inOrder(atOnce(definition.weights?.(query)) ?? {}, Object.keys(options.budgets));
     this.#source = source;
     this.#query = query;
     this.#given = given;
     this.#subject = subject;
-    this.#items = ofDefinition({ service, subject, name: 'items', call: () => wholeNumber(atOnce(definition.items(query))) });
+    this.#items = ofDefinition(service, subject, 'items', () => wholeNumber(atOnce(definition.items(query))));
     const call = () => costs().map((weight) => wholeNumber(weight ?? 1));
-    this.#weights = ofDefinition({ service, subject, name: 'weights', call });
+    this.#weights = ofDefinition(service, subject, 'weights', call);
     this.#among = credentialsOf?.(query);
     this.#checkWeights();
     this.#deadline = new Deadline(() => breaker.upMs(), options.retryForMs);
@@ -244,7 +244,7 @@ class Execution<Query, Value> {
       if (next.kind === 'usable') {
         const { value } = next;
         const call = () => wholeNumber(atOnce(definition.itemsOf(value)));
-        permit.credit.resize(ofDefinition({ service, subject, name: 'itemsOf', call }));
+        permit.credit.resize(ofDefinition(service, subject, 'itemsOf', call));
         delivered = true;
         return { value, credit: permit.credit };
       }
@@ -293,7 +293,7 @@ class Execution<Query, Value> {
     if (next.kind !== 'reject' && status !== undefined) credential.journal?.flush();
     const isAskedAgain = outcome.kind === 'answered' && outcome.verdict.kind === 'ambiguous' && outcome.verdict.isAskedAgain === true;
     if (next.kind === 'reject' && status !== undefined && !isAskedAgain) {
-      const end = streak.failed(next.error, { status, isGone: step.outcome === 'gone' || step.outcome === 'ambiguous' });
+      const end = streak.failed(next.error, status, step.outcome === 'gone' || step.outcome === 'ambiguous');
       if (end !== undefined) retire(credentials.values(), end);
     }
     report(

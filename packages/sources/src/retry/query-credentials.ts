@@ -3,28 +3,23 @@ import type { WholeDefinition } from '../source-definition.ts';
 import { atOnce, ofDefinition, SourceError } from '../source-error.ts';
 import type { SourceCredential } from './source-credential.ts';
 
-export interface QueryCredentialsOptions<Query, Value> {
-  readonly definition: WholeDefinition<Query, Value>;
-  /** Credentials by name, including ones that are no longer used. */
-  readonly credentials: ReadonlyMap<string, SourceCredential>;
-  readonly pool: CredentialPool;
-}
-
 /** Returns the names of the credentials that may send a query. Throws a `SourceError` if none of them is left, or one is unknown. */
 export type QueryCredentials<Query> = (query: Query) => readonly string[];
 
-/** Returns undefined if the definition lets each credential send any query. */
-export function queryCredentials<Query, Value>({
-  definition,
-  credentials,
-  pool,
-}: QueryCredentialsOptions<Query, Value>): QueryCredentials<Query> | undefined {
+/**
+ * Returns undefined if the definition lets each credential send any query. `credentials`: by name, including ones that are no longer used.
+ */
+export function queryCredentials<Query>(
+  definition: WholeDefinition<Query, unknown>,
+  credentials: ReadonlyMap<string, SourceCredential>,
+  pool: CredentialPool,
+): QueryCredentials<Query> | undefined {
   const { service } = definition;
   if (definition.credentialsOf === undefined) return undefined;
   return (query) => {
-    const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(query) });
+    const subject = ofDefinition(service, undefined, 'subject', () => definition.subject(query));
     const call = (): readonly string[] => [...new Set(textList(atOnce(definition.credentialsOf?.(query) ?? [])))];
-    const names = ofDefinition({ service, subject, name: 'credentialsOf', call });
+    const names = ofDefinition(service, subject, 'credentialsOf', call);
     const refuse = (what: string, cause?: SourceError): never => {
       const message = `${subject}: ${what}`;
       throw new SourceError({ code: 'HEADGATE_NO_CREDENTIAL', retryable: false, service, subject, message, cause });

@@ -1,6 +1,6 @@
 import { type AuthorizationSigner, bearer, oauth1 } from '@headgate/auth';
 import { describe, expect, test } from 'vitest';
-import { sharedSecret } from './shared-secret.ts';
+import { SharedSecrets } from './shared-secret.ts';
 
 const isRetired = () => false;
 const REQUEST = { method: 'GET', url: 'https://api.example/x' };
@@ -10,10 +10,10 @@ async function twins(
   signers: Readonly<Record<string, AuthorizationSigner>>,
   order: readonly string[] = Object.keys(signers),
 ): Promise<readonly (string | undefined)[]> {
-  const shared = sharedSecret();
+  const shared = new SharedSecrets();
   const signedBy = (name: string): readonly string[] => [signers[name]?.sign(REQUEST).authorization ?? ''];
   const found: (string | undefined)[] = [];
-  for (const credential of order) found.push(await shared({ credential, secrets: signedBy(credential), isRetired, signedBy }));
+  for (const credential of order) found.push(await shared.sharedWith(credential, signedBy(credential), isRetired, signedBy));
   return found;
 }
 
@@ -36,10 +36,10 @@ describe('credentials that share a secret', () => {
   test('are those that share it now', async () => {
     const secrets = { a: 'one', b: 'two' };
     const signers = { a: bearer(() => secrets.a), b: bearer(() => secrets.b) };
-    const shared = sharedSecret();
+    const shared = new SharedSecrets();
     const signedBy = (name: string): readonly string[] => [(name === 'a' ? signers.a : signers.b).sign(REQUEST).authorization];
     const sign = (credential: string): Promise<string | undefined> =>
-      shared({ credential, secrets: signedBy(credential), isRetired, signedBy });
+      shared.sharedWith(credential, signedBy(credential), isRetired, signedBy);
     expect([await sign('a'), await sign('b')]).toEqual([undefined, undefined]);
     // Both secrets have changed. The new one of `a` equals the last known one of `b`.
     Object.assign(secrets, { a: 'two', b: 'three' });
@@ -54,11 +54,11 @@ describe('credentials that share a secret', () => {
       if (isThere) return 'same';
       throw new Error('no such secret');
     });
-    const shared = sharedSecret();
+    const shared = new SharedSecrets();
     const signedBy = (): readonly string[] => [gone.sign(REQUEST).authorization];
-    expect(await shared({ credential: 'a', secrets: signedBy(), isRetired, signedBy })).toBeUndefined();
+    expect(await shared.sharedWith('a', signedBy(), isRetired, signedBy)).toBeUndefined();
     isThere = false;
-    expect(await shared({ credential: 'b', secrets: ['Bearer same'], isRetired, signedBy })).toBeUndefined();
+    expect(await shared.sharedWith('b', ['Bearer same'], isRetired, signedBy)).toBeUndefined();
     let nonce = 0;
     const signature: AuthorizationSigner = { sign: () => ({ authorization: `HMAC ${(nonce += 1)}` }) };
     expect(await twins({ a: signature, b: signature })).toEqual([undefined, undefined]);

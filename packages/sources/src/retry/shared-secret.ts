@@ -1,42 +1,36 @@
-export interface SharedSecretOptions {
-  /** Name of the credential that signed. */
-  readonly credential: string;
-  /** The values that the credential's signer added. */
-  readonly secrets: readonly string[];
-  /** Returns true for a credential that the source no longer uses. */
-  readonly isRetired: (credential: string) => boolean;
-  /** Signs the same request with another credential. */
-  readonly signedBy: (credential: string) => readonly string[] | Promise<readonly string[]>;
-}
-
-/**
- * Returns the name of another credential whose last secret is the same, even if the source no longer uses it; undefined if there is none.
- * Otherwise, remembers this credential's secret.
- */
-export type SharedSecret = (options: SharedSecretOptions) => Promise<string | undefined>;
-
 /**
  * Finds credentials of one source that share a secret. The service counts them as one, so a budget for each would overrun its limit.
  * Secrets can rotate, so they are compared whenever a credential signs. A signer whose values all change can't be compared.
  */
-export function sharedSecret(): SharedSecret {
-  const last = new Map<string, string>();
-  return async ({ credential, secrets, isRetired, signedBy }) => {
+export class SharedSecrets {
+  readonly #last = new Map<string, string>();
+
+  /**
+   * Returns the name of another credential whose last secret is the same, even if the source no longer uses it; undefined if there is none.
+   * Otherwise, remembers this credential's secret. `secrets`: the values that the credential's signer added. `isRetired`: returns true for a
+   * credential that the source no longer uses. `signedBy`: signs the same request with another credential.
+   */
+  async sharedWith(
+    credential: string,
+    secrets: readonly string[],
+    isRetired: (credential: string) => boolean,
+    signedBy: (credential: string) => readonly string[] | Promise<readonly string[]>,
+  ): Promise<string | undefined> {
     const own = lastingSecret(secrets);
-    last.set(credential, own);
-    for (const [other, before] of last) {
+    this.#last.set(credential, own);
+    for (const [other, before] of this.#last) {
       if (other === credential || before !== own) continue;
       // The other credential's secret may have changed since its last request.
       const now = isRetired(other) ? before : await attempted(async () => lastingSecret(await signedBy(other)));
       if (now === own) {
-        last.delete(credential);
+        this.#last.delete(credential);
         return other;
       }
-      if (now === undefined) last.delete(other);
-      else last.set(other, now);
+      if (now === undefined) this.#last.delete(other);
+      else this.#last.set(other, now);
     }
     return undefined;
-  };
+  }
 }
 
 /** Returns undefined if signing fails: a signer without a secret shares none. */
