@@ -112,8 +112,7 @@ export async function authorPage(
   } catch (error) {
     const isBeyond = page > 1 && error instanceof SourceError && error.code === 'HEADGATE_AUTHOR_NOT_FOUND';
     if (!isBeyond) throw error;
-    const { credits, signal } = options;
-    const credit = await waitForCredit({ credits, items: 0, signal });
+    const credit = await waitForCredit(0, options);
     return { value: pageAt(cursor, { author: name, namesAnother: false, record: { books: [] } }), credit };
   }
 }

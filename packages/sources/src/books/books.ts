@@ -116,7 +116,7 @@ export function books(options: BooksOptions): Books {
   const source = defineSource<BooksQuery, BooksValue>({
     service: 'books',
     toRequest,
-    classify: classifyBooks({ plan, maxBatch, quotaReset }),
+    classify: classifyBooks(plan, maxBatch, quotaReset),
     subject: subjectOf,
     items: itemsRequested,
     itemsOf,
@@ -149,9 +149,7 @@ export function books(options: BooksOptions): Books {
   const queryBatch = async (entries: readonly BatchEntry[], options: QueryOptions): Promise<Delivery<readonly BookAnswer[]>> => {
     const invalid = entries.flatMap((entry) => (entry.isbn === undefined ? [{ kind: 'invalid' as const, ...entry }] : []));
     if (invalid.length === entries.length) {
-      const { credits, signal } = options;
-      const credit = await waitForCredit({ credits, items: entries.length, signal });
-      return { value: invalid, credit };
+      return { value: invalid, credit: await waitForCredit(entries.length, options) };
     }
     const { value, credit } = await isbnLookup.batch(entries, options);
     ignoredRecords += value.ignored;

@@ -10,23 +10,17 @@ import { readAnswer } from './read-answer.ts';
 import { readLimit, readRefusal, type RefusalOptions } from './refusal.ts';
 import type { BooksValue } from './results.ts';
 
-export interface ClassifyBooksOptions {
-  readonly plan: BooksPlan;
-  /** Maximum ISBNs per batch, for the message when a batch is refused. */
-  readonly maxBatch: number;
-  readonly quotaReset: QuotaReset;
-}
-
-export function classifyBooks({
-  plan,
-  maxBatch,
-  quotaReset,
-}: ClassifyBooksOptions): (answer: HttpResponse, context: ClassifyContext<BooksQuery>) => Verdict<BooksValue> {
+/** `maxBatch`: maximum ISBNs per batch, for the message when a batch is refused. */
+export function classifyBooks(
+  plan: BooksPlan,
+  maxBatch: number,
+  quotaReset: QuotaReset,
+): (answer: HttpResponse, context: ClassifyContext<BooksQuery>) => Verdict<BooksValue> {
   return (answer, { query, credential, epochMs }) => {
     const { status } = answer;
     const answered = { query, credential, status };
     const refusal = { answer, epochMs, quotaReset };
-    if (status === 200) return readAnswer({ answer, answered, refusal });
+    if (status === 200) return readAnswer(answered, refusal);
     if (status === 429) return { kind: 'rate-limited', ...readLimit(refusal) };
     if (status === 404) return readNotFound(answered, refusal);
     const foreign = status < 300 || status >= 500 ? undefined : foreignBody(answer);

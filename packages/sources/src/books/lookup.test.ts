@@ -29,7 +29,7 @@ function desk(isbns: IsbnInput, { answerMs = 0, parallel = 1, maxBatch = 10, fai
   const queryBatch: LookupOptions['queryBatch'] = async (entries: readonly BatchEntry[], { credits, signal, walk }) => {
     self.walks.add(walk);
     const query = { kind: 'batch' as const, entries };
-    const credit = await waitForCredit({ credits, items: entries.length, signal });
+    const credit = await waitForCredit(entries.length, { credits, signal });
     self.batches.push([...isbnsToSend(query)]);
     const number = self.batches.length;
     self.inFlight += 1;
@@ -287,7 +287,7 @@ test('lookups that share little room never block each other, though batches over
       // reserves it again.
       const queryBatch: LookupOptions['queryBatch'] = async (entries, { credits: room, signal }) => {
         for (const again of [true, false]) {
-          const credit = await waitForCredit({ credits: room, items: entries.length, signal });
+          const credit = await waitForCredit(entries.length, { credits: room, signal });
           await new Promise<void>((resolve) => clock.schedule(delays.next().value ?? 0, resolve));
           if (!again || entries.length % 2 === 0)
             return { value: entries.map(({ requested }) => ({ kind: 'missing', requested, isbn: requested })), credit };

@@ -1,6 +1,5 @@
 import { parseUntouched } from '../exact-json.ts';
 import { jsonBody, jsonKind } from '../http/json-body.ts';
-import type { HttpResponse } from '../http/response.ts';
 import type { Verdict } from '../verdict.ts';
 import { type AnsweredQuery, invalidRecord } from './books-errors.ts';
 import { isbnsOf, matchRecords } from './match-records.ts';
@@ -9,18 +8,12 @@ import type { BooksValue } from './results.ts';
 import { sameAuthor } from './same-author.ts';
 import { isRecord, authorAnswer, batchAnswer, bookAnswer, bookRecord } from './schema.ts';
 
-export interface ReadAnswerOptions {
-  readonly answer: HttpResponse;
-  readonly answered: AnsweredQuery;
-  /** Options of `readRefusal`, for a response that turns out to be an error with status 200. */
-  readonly refusal: RefusalOptions;
-}
-
-/** Returns the verdict on a response with status 200. */
-export function readAnswer({ answer, answered, refusal }: ReadAnswerOptions): Verdict<BooksValue> {
+/** Returns the verdict on a response with status 200. `refusal`: for a response that turns out to be an error. */
+export function readAnswer(answered: AnsweredQuery, refusal: RefusalOptions): Verdict<BooksValue> {
+  const { answer } = refusal;
   const body = jsonBody(answer, parseUntouched);
   if (body.kind === 'broken') return { kind: 'transient', reason: `${body.reason} (${answer.status})` };
-  return readRecords(body.value, answered) ?? readOther(body.value, { answered, refusal });
+  return readRecords(body.value, answered) ?? readOther(body.value, answered, refusal);
 }
 
 function readRecords(json: unknown, answered: AnsweredQuery): Verdict<BooksValue> | undefined {
@@ -46,7 +39,7 @@ function readRecords(json: unknown, answered: AnsweredQuery): Verdict<BooksValue
   return body.success ? { kind: 'ok', value: { kind: 'batch', ...matchRecords(query, body.data.data) } } : undefined;
 }
 
-function readOther(json: unknown, { answered, refusal }: Pick<ReadAnswerOptions, 'answered' | 'refusal'>): Verdict<BooksValue> {
+function readOther(json: unknown, answered: AnsweredQuery, refusal: RefusalOptions): Verdict<BooksValue> {
   const said = readRefusal(refusal);
   if (said !== undefined) return { kind: 'rate-limited', ...said };
   const [field, kind] = EXPECTED[answered.query.kind];

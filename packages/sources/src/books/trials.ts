@@ -252,8 +252,8 @@ class CredentialTrials {
 }
 
 /** Delivers a value that was requested without a reservation, when downstream has capacity. */
-async function delivered<Value extends BooksValue>(value: Value, { credits, signal }: QueryOptions): Promise<Delivery<Value>> {
-  return { value, credit: await waitForCredit({ credits, items: itemsOf(value), signal }) };
+async function delivered<Value extends BooksValue>(value: Value, options: QueryOptions): Promise<Delivery<Value>> {
+  return { value, credit: await waitForCredit(itemsOf(value), options) };
 }
 
 function isWithoutCredential(error: Error): boolean {

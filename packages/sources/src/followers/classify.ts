@@ -17,7 +17,7 @@ export function classify(answer: HttpResponse, context: ClassifyContext<Follower
   const { count, direction: needed } = context.query;
   const mostIds = MOST_TIMES * count;
   if (status === 200) {
-    const plain = pageFastPath(answer.body, { needed, mostIds });
+    const plain = pageFastPath(answer.body, needed, mostIds);
     if (plain !== undefined) return okay(plain, context);
     const ids = answer.body.length > LEAST_ID_BYTES * mostIds ? idCount(answer.body) : 0;
     if (ids > mostIds) return { kind: 'schema-mismatch', where: `ids: expected at most ${inWords(count)} (count), got ${inWords(ids)}` };
@@ -120,7 +120,7 @@ function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, 
     const reason = `the service failed (${status}${known?.code === undefined ? '' : `, code ${known.code}`})`;
     return { kind: 'transient', reason, retryInMs: retryAfterMs({ headers, epochMs }) };
   }
-  const error = followerError({ code: meaning, user: query.label, credential, status, said });
+  const error = followerError(meaning, query.label, credential, status, said);
   switch (meaning) {
     case 'HEADGATE_CLOCK_WRONG': {
       const date = httpDate(headers['date']);

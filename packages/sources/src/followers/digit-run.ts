@@ -1,12 +1,8 @@
-export interface DigitRunOptions {
-  readonly view: DataView;
-  readonly from: number;
-  /** Likely length of the run in bytes. A correct guess makes the check faster. */
-  readonly expected: number;
-}
-
-/** Counts the ASCII digits from `from` up to the first other byte or the end. */
-export function digitRun({ view, from, expected }: DigitRunOptions): number {
+/**
+ * Counts the ASCII digits from `from` up to the first other byte or the end. `expected`: likely length of the run in bytes. A correct guess
+ * makes the check faster.
+ */
+export function digitRun(view: DataView, from: number, expected: number): number {
   const expectedEnd = from + expected;
   if (expected >= WORD_BYTES && expectedEnd < view.byteLength && !isDigit(view.getUint8(expectedEnd))) {
     // The last 32-bit word may overlap the one before it.

@@ -1,14 +1,5 @@
 import { SourceError } from '../source-error.ts';
 
-export interface FollowerErrorOptions {
-  readonly code: FollowerErrorCode;
-  readonly user: string;
-  readonly credential: string;
-  readonly status: number;
-  /** The service's message. The error quotes at most 200 characters of it. */
-  readonly said: string | undefined;
-}
-
 export type FollowerErrorCode = keyof typeof WORDS;
 
 /** The meaning and remedy of each error. The message begins with the name of the credential or of the user, as `of` says. */
@@ -45,7 +36,14 @@ const WORDS = {
   HEADGATE_UNEXPECTED_STATUS: { of: 'user', what: 'the service sent an undocumented response', todo: 'Check baseUrl.' },
 } as const;
 
-export function followerError({ code, user, credential, status, said }: FollowerErrorOptions): SourceError {
+/** `said`: the service's message. The error quotes at most 200 characters of it. */
+export function followerError(
+  code: FollowerErrorCode,
+  user: string,
+  credential: string,
+  status: number,
+  said: string | undefined,
+): SourceError {
   const { of, what, todo } = WORDS[code];
   const quoted = said === undefined ? '' : ` ${JSON.stringify(shortened(said))}`;
   const message = `${of === 'user' ? user : credential}: ${what} (${status}${quoted}). ${todo}`;

@@ -2,23 +2,16 @@ import { isAscii } from 'node:buffer';
 import { digitRun } from './digit-run.ts';
 import { fitsUint64, MOST_DIGITS, type PageContent, readPage, type ReadPageOptions } from './page.ts';
 
-export interface PageFastPathOptions {
-  /** Which of the page's cursors the walk needs. */
-  readonly needed: ReadPageOptions['needed'];
-  /** Maximum IDs to read. A page with more of them is left to the slow path. */
-  readonly mostIds: number;
-}
-
 /**
  * Reads a page directly from its bytes if its IDs are spelled as the service spells them: `{"ids":["1","2"],…}` without white space.
  * Parsing JSON and checking 5,000 IDs would be slower.
  *
  * Returns undefined for any other spelling, valid or not. `jsonBody` and `readPage` read those pages, and would return the same for a page
- * that is read here.
+ * that is read here. `needed`: the cursor that the walk needs. `mostIds`: maximum IDs; a page with more of them isn't read here.
  */
-export function pageFastPath(body: Buffer, { needed, mostIds }: PageFastPathOptions): PageContent | undefined {
+export function pageFastPath(body: Buffer, needed: ReadPageOptions['needed'], mostIds: number): PageContent | undefined {
   if (body.toString('latin1', 0, OPENING.length) !== OPENING) return undefined;
-  const list = plainIds(body, { startsAt: OPENING.length, mostIds });
+  const list = plainIds(body, OPENING.length, mostIds);
   if (list === undefined || body[list.endsAt] !== COMMA) return undefined;
   const rest = body.subarray(list.endsAt + 1);
   if (!isAscii(rest)) return undefined;
@@ -40,7 +33,7 @@ interface PlainIds {
 }
 
 /** Reads the IDs one by one, as digits with or without quotes. Undefined for anything else, and for more than `mostIds`. */
-function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: number; readonly mostIds: number }): PlainIds | undefined {
+function plainIds(body: Buffer, startsAt: number, mostIds: number): PlainIds | undefined {
   const view = new DataView(body.buffer, body.byteOffset, body.length);
   const ids: string[] = [];
   let piece = '';
@@ -56,7 +49,7 @@ function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: numb
     }
     const quoted = body[at] === QUOTE;
     const from = quoted ? at + 1 : at;
-    length = digitRun({ view, from, expected: length });
+    length = digitRun(view, from, length);
     at = from + length;
     // JSON numbers have no leading zeros.
     if (length > MOST_DIGITS || (!quoted && length > 1 && body[from] === ZERO)) return undefined;

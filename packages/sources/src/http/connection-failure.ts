@@ -1,16 +1,5 @@
 import { MAX_HEADER_BYTES, ProxyUnreachableError } from './connections.ts';
 
-export interface ConnectionFailureOptions {
-  readonly error: unknown;
-  /** Host and port of the service. */
-  readonly host: string;
-  /** Host and port of the proxy for the service, if Headgate knows it. */
-  readonly proxy: string | undefined;
-  readonly sent: boolean;
-  /** True if the beginning of a response had arrived. */
-  readonly begun: boolean;
-}
-
 export interface ConnectionFailure {
   /** A description of the cause. It may quote the error. */
   readonly reason: string;
@@ -21,8 +10,17 @@ export interface ConnectionFailure {
   readonly shows?: 'lost connection' | 'response' | 'invalid request';
 }
 
-/** Describes why an exchange got no response, or only a part of one. */
-export function connectionFailure({ error, host, proxy, sent, begun }: ConnectionFailureOptions): ConnectionFailure {
+/**
+ * Describes why an exchange got no response, or only a part of one. `host`: host and port of the service. `proxy`: host and port of the proxy
+ * for the service, if Headgate knows it. `begun`: true if the beginning of a response had arrived.
+ */
+export function connectionFailure(
+  error: unknown,
+  host: string,
+  proxy: string | undefined,
+  sent: boolean,
+  begun: boolean,
+): ConnectionFailure {
   if (error instanceof ProxyUnreachableError) {
     const { code, message } = rootOf(error.cause);
     return { reason: `cannot connect to the proxy ${error.proxy}: ${CONNECTING[code] ?? messageOr(code, message)}` };

@@ -51,7 +51,6 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
       reject(signal.reason as Error);
       return;
     }
-    const ends = { host: hostOf(origin), proxy: options.connections.proxyOf(origin) };
     const chunks: Buffer[] = [];
     let controller: Dispatcher.DispatchController | undefined;
     let headers: Readonly<Record<string, string>> = {};
@@ -89,7 +88,13 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
     });
     const forget = onAbort(signal, (reason) => breakOff(() => reject(reason)));
     const connectionFailed = (error: unknown): void => {
-      const { reason, shows } = connectionFailure({ error, ...ends, sent: controller !== undefined, begun });
+      const { reason, shows } = connectionFailure(
+        error,
+        hostOf(origin),
+        options.connections.proxyOf(origin),
+        controller !== undefined,
+        begun,
+      );
       if (shows === 'response') begun = true;
       if (shows === 'invalid request') breakOff(() => resolve({ kind: 'invalid', reason }));
       else failed(reason, shows === 'lost connection' && reused);
@@ -131,7 +136,7 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
         const [only = Buffer.alloc(0)] = chunks;
         const raw = chunks.length > 1 ? Buffer.concat(chunks, bytes) : only;
         const ended = (body: Buffer): void => settle(() => resolve({ kind: 'response', response: { status: answered, headers, body } }));
-        const decoded = decodedBody({ raw, encoding: headers['content-encoding'], maxBytes: maxBodyBytes });
+        const decoded = decodedBody(raw, headers['content-encoding'], maxBodyBytes);
         if (decoded instanceof Promise) decoded.then(ended, ({ message }: Error) => settle(() => resolve(unanswered(message))));
         else ended(decoded);
       },

@@ -5,7 +5,7 @@ import { decodedBody } from './response.ts';
 const TEXT = '[{"id":1,"city":"Köln"}]';
 const plain = Buffer.from(TEXT);
 const decoded = async (encoding: string | undefined, raw: Buffer, maxBytes = 1_000): Promise<string> =>
-  (await decodedBody({ raw, encoding, maxBytes })).toString();
+  (await decodedBody(raw, encoding, maxBytes)).toString();
 
 it.each<[string | undefined, Buffer]>([
   [undefined, plain],

@@ -14,22 +14,13 @@ export interface HttpResponse {
 /** The content encodings that requests ask for. */
 export const ACCEPT_ENCODING: string = 'gzip, br';
 
-export interface DecodedBodyOptions {
-  /** The body as received. */
-  readonly raw: Buffer;
-  /** The `content-encoding` header, if there is one. */
-  readonly encoding: string | undefined;
-  /** Maximum decoded bytes. */
-  readonly maxBytes: number;
-}
-
 /**
  * Decodes a body's content encodings, the last one first. Stops at `maxBytes`, so that a compression bomb can't fill the memory. Text that is
  * labelled as compressed, or with an encoding that doesn't exist, such as `UTF-8`, stays as it is. Rejects with an error whose message
- * describes the cause.
+ * describes the cause. `encoding`: the `content-encoding` header, if there is one. `maxBytes`: maximum decoded bytes.
  */
-export function decodedBody({ raw, encoding = '', maxBytes }: DecodedBodyOptions): Buffer | Promise<Buffer> {
-  const names = encoding.split(',').map((name) => name.trim());
+export function decodedBody(raw: Buffer, encoding: string | undefined, maxBytes: number): Buffer | Promise<Buffer> {
+  const names = (encoding ?? '').split(',').map((name) => name.trim());
   const applied = names.filter((name) => !/^(?:|identity)$/i.test(name)).reverse();
   return applied.length === 0 || raw.length === 0 ? raw : decodedBy(applied, raw, maxBytes);
 }

@@ -27,7 +27,7 @@ export interface WireRequest {
  */
 export function wireRequest({ request, userAgent, ...base }: WireRequestOptions): WireRequest {
   const { method = 'GET', body } = request;
-  const path = request.url === undefined ? `${base.basePath}${request.path}${queryOf(request)}` : pathOf({ ...base, url: request.url });
+  const path = request.url === undefined ? `${base.basePath}${request.path}${queryOf(request)}` : pathOf(base, request.url);
   const headers: Record<string, string> = { accept: 'application/json', 'accept-encoding': ACCEPT_ENCODING, 'user-agent': userAgent };
   for (const [name, value] of Object.entries(request.headers ?? {})) headers[name.toLowerCase()] = value;
   return { method, path, headers, ...(body !== undefined && { body }) };
@@ -40,15 +40,11 @@ function queryOf({ query = {} }: PathRequest): string {
   return pairs.length > 0 ? `?${pairs.join('&')}` : '';
 }
 
-interface PathOfOptions extends Omit<WireRequestOptions, 'request' | 'userAgent'> {
-  readonly url: string;
-}
-
 /**
  * Returns the path and query of an address under the base address. Errors show only the origin of any other address, because its query may
  * contain a secret.
  */
-function pathOf({ service, subject, origin, basePath, url }: PathOfOptions): string {
+function pathOf({ service, subject, origin, basePath }: Omit<WireRequestOptions, 'request' | 'userAgent'>, url: string): string {
   const refused = (what: string): SourceError =>
     new SourceError({
       code: 'HEADGATE_FOREIGN_ADDRESS',
