@@ -19,7 +19,7 @@ test('the slots of a budget become free when requests may start', async () => {
         slot.sent();
         slot.answered();
       }
-      const { free, againInMs } = budgetSlots({ credential: 'app', name: 'rate', budget, of: LIMIT, clock });
+      const { free, againInMs } = budgetSlots({ credential: 'app', name: 'rate', budget, of: LIMIT }, clock);
       expect(againInMs).toBeGreaterThanOrEqual(LIMIT.windowMs);
       const at: number[] = [];
       for (const { inMs, count } of free) for (let i = 0; i < count; i += 1) at.push(inMs);
@@ -36,7 +36,7 @@ test('slots of requests without a response become free a window after now', () =
   const clock = virtualClock();
   const budget = rateBudget({ limit: 2, windowMs: 1_000, clock });
   budget.take().sent();
-  expect(budgetSlots({ credential: 'app', name: 'rate', budget, of: LIMIT, clock })).toMatchObject({
+  expect(budgetSlots({ credential: 'app', name: 'rate', budget, of: LIMIT }, clock)).toMatchObject({
     free: [
       { inMs: 0, count: 1 },
       { inMs: 1_006, count: 1 },
@@ -52,7 +52,7 @@ test('a daily budget says when it resets', () => {
   const slot = budget.take(10);
   slot.sent();
   slot.answered();
-  const { free, unit, quota } = budgetSlots({ credential: 'app', name: 'isbns', budget, of, clock });
+  const { free, unit, quota } = budgetSlots({ credential: 'app', name: 'isbns', budget, of }, clock);
   expect({ unit, quota }).toEqual({ unit: 'ISBNs', quota: of });
   expect(free.map(({ count }) => count)).toEqual([10]);
   expect(free[0]?.inMs).toBeGreaterThan(3_600_000 / 2);

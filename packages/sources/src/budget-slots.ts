@@ -42,17 +42,11 @@ export function namedSnapshots(budgets: readonly NamedBudget[]): BudgetSnapshot[
   return budgets.map(({ name, budget }) => ({ name, ...budget.snapshot() }));
 }
 
-export interface BudgetSlotsOptions extends NamedBudget {
-  /** Undefined for a limit over all credentials. */
-  readonly credential?: string;
-  readonly clock: Clock;
-}
-
 /** Maximum number of steps in which slots are counted. Counting the slots of a large budget one by one would be slow. */
 const MOST_STEPS = 64;
 
 /** Returns when the slots of a budget become free, without taking any. All slots of a step count as free when the last of them is. */
-export function budgetSlots({ credential, name, budget, of, clock }: BudgetSlotsOptions): BudgetSlots {
+export function budgetSlots({ credential, name, budget, of }: NamedBudget & { readonly credential?: string }, clock: Clock): BudgetSlots {
   const now = clock.monotonicMs();
   const againInMs = Math.ceil(budget.freeAgainAt() - now);
   const free: { inMs: number; count: number }[] = [];

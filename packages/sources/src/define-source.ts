@@ -34,15 +34,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
     const lease = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs }) };
     const shared = new SharedLimits(budgets, lease);
     const members = options.credentials.map((credential) => new SourceCredential(credential, budgets, shared, lease));
-    const rows =
-      journal &&
-      openRows(
-        journal,
-        service,
-        clock,
-        members.map(({ name, own }) => ({ name, budgets: own })),
-        shared.all,
-      );
+    const rows = journal && openRows(journal, service, clock, members, shared.all);
     for (const credential of members) credential.journal = rows?.entries.get(credential.name);
     const breaker = new CircuitBreaker({
       clock,
@@ -120,7 +112,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
           query: (query, reading) => source.query(query, reading),
         }),
       ...(credentialsOf !== undefined && { credentialsOf }),
-      ...sourceGauges({ clock, names: Object.keys(budgets), concurrency, pool, credentials, shared, queue, breaker, underWay, inFlight }),
+      ...sourceGauges(parts, shared),
       stop() {
         stopping.abort(stoppedError(service));
       },

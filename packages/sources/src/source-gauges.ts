@@ -1,32 +1,16 @@
-import type { Admission, Clock, CredentialPool } from '@headgate/throttle';
 import { budgetSlots, type NamedBudget } from './budget-slots.ts';
 import { nextReset } from './budgets.ts';
-import type { CircuitBreaker } from './retry/circuit-breaker.ts';
-import type { RunningQuery } from './retry/executor.ts';
+import type { ExecutionContext, RunningQuery } from './retry/executor.ts';
 import type { SharedLimits } from './retry/shared-limits.ts';
-import type { SourceCredential } from './retry/source-credential.ts';
-import type { UnderWay } from './retry/under-way.ts';
 import type { QueryState, QueryStatus, Source, SourceBudgetGauge } from './source.ts';
 
-export interface SourceGaugesOptions {
-  readonly clock: Clock;
-  /** Names of the source's budgets, in the order of a query's weights. */
-  readonly names: readonly string[];
-  /** Maximum concurrent requests of a credential. */
-  readonly concurrency: number;
-  readonly pool: CredentialPool;
-  /** Credentials by name, including ones that are no longer used. */
-  readonly credentials: ReadonlyMap<string, SourceCredential>;
-  readonly shared: SharedLimits;
-  readonly queue: Admission<RunningQuery>;
-  readonly breaker: CircuitBreaker;
-  readonly underWay: UnderWay;
-  readonly inFlight: ReadonlySet<RunningQuery>;
-}
-
 /** Creates the functions that return the state of a source. */
-export function sourceGauges(options: SourceGaugesOptions): Pick<Source<unknown, unknown>, 'gauges' | 'slots'> {
-  const { clock, names, concurrency, pool, credentials, shared, queue, breaker, underWay, inFlight } = options;
+export function sourceGauges(
+  { options, pool, credentials, admission, breaker, underWay, inFlight }: ExecutionContext<never, unknown>,
+  shared: SharedLimits,
+): Pick<Source<unknown, unknown>, 'gauges' | 'slots'> {
+  const { clock, concurrency } = options;
+  const names = Object.keys(options.budgets);
 
   const inUse = (): readonly (NamedBudget & { readonly credential?: string })[] => {
     const own = pool.members.flatMap(({ name: credential }) =>
@@ -60,7 +44,7 @@ export function sourceGauges(options: SourceGaugesOptions): Pick<Source<unknown,
 
   return {
     gauges() {
-      const queued = queue.waiting();
+      const queued = admission.waiting();
       const outage = breaker.outage(queued.filter((one) => one.for === 'budget').length);
       const stateOf = ({ credentials: own }: RunningQuery, reason: 'budget' | 'downstream', at: number | undefined): QueryState => {
         const isHeld = outage !== undefined && reason === 'budget';
@@ -81,7 +65,7 @@ export function sourceGauges(options: SourceGaugesOptions): Pick<Source<unknown,
     },
     slots: () =>
       inUse().map((one) => ({
-        ...budgetSlots({ ...one, clock }),
+        ...budgetSlots(one, clock),
         ...(concurrency < Infinity && one.credential !== undefined && { concurrency }),
       })),
   };

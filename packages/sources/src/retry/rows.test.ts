@@ -27,7 +27,7 @@ test('a row has what its budgets sent, and what none of them takes, but nothing 
     },
   };
   const budget = rateBudget({ limit: limit.requests, windowMs: limit.windowMs, clock });
-  openRows(journal, 'toy', clock, [{ name: 'a', budgets: [{ name: 'rate', of: limit, budget }] }], []);
+  openRows(journal, 'toy', clock, [{ name: 'a', own: [{ name: 'rate', of: limit, budget }] }], []);
   expect(budget.used).toBe(1 + 2 + 2);
   await clock.advance(100);
   expect(written.get('a')?.()).toMatchObject([

@@ -2,13 +2,7 @@ import { agedSnapshots, type BudgetSnapshot, type Clock, type Journal, type Jour
 import { ALL_CREDENTIALS } from '@headgate/throttle/internal';
 import { type NamedBudget, namedSnapshots } from '../budget-slots.ts';
 import { SourceError } from '../source-error.ts';
-
-/** Budgets whose state is in one row of a journal: those of a credential, or, for the name `ALL_CREDENTIALS`, the shared ones. */
-export interface Row {
-  /** Name of the row. */
-  readonly name: string;
-  readonly budgets: readonly NamedBudget[];
-}
+import type { SourceCredential } from './source-credential.ts';
 
 /** The rows of a journal that a source has opened. It keeps them until it is closed: no other source can open them. */
 export interface OpenRows {
@@ -34,7 +28,13 @@ const rowsOf = new WeakMap<Journal, Map<string, Kept>>();
  * it, and writes only its own: a credential's budget also counts the row of the shared budgets, because it may have been shared when that was
  * written. Throws a `SourceError` for a row that another source keeps.
  */
-export function openRows(journal: Journal, service: string, clock: Clock, credentials: readonly Row[], shared: Row['budgets']): OpenRows {
+export function openRows(
+  journal: Journal,
+  service: string,
+  clock: Clock,
+  credentials: readonly Pick<SourceCredential, 'name' | 'own'>[],
+  shared: readonly NamedBudget[],
+): OpenRows {
   const all = rowsOf.get(journal) ?? new Map<string, Kept>();
   rowsOf.set(journal, all);
   const owner = {};
@@ -44,7 +44,7 @@ export function openRows(journal: Journal, service: string, clock: Clock, creden
   /** Opens a row. `restore`: takes a snapshot of the row; returns false if no budget has taken it, so that the row keeps it. */
   const open = (
     name: string,
-    budgets: Row['budgets'],
+    budgets: readonly NamedBudget[],
     restore: (snapshot: BudgetSnapshot) => boolean,
   ): { readonly entry: JournalEntry; readonly restored: readonly BudgetSnapshot[] } => {
     const before = all.get(name);
@@ -61,7 +61,7 @@ export function openRows(journal: Journal, service: string, clock: Clock, creden
     untaken = current.filter((one) => !restore(one) && one.elsewhere !== true);
     return { entry, restored: current };
   };
-  const restoreIn = (budgets: Row['budgets'], snapshot: BudgetSnapshot): boolean => {
+  const restoreIn = (budgets: readonly NamedBudget[], snapshot: BudgetSnapshot): boolean => {
     const found = budgets.find(({ name }) => name === snapshot.name);
     found?.budget.restore(snapshot);
     return found !== undefined;
@@ -71,15 +71,15 @@ export function openRows(journal: Journal, service: string, clock: Clock, creden
     const ofAll = shared.length === 0 ? undefined : open(ALL_CREDENTIALS, shared, (snapshot) => restoreIn(shared, snapshot));
     const known = all.get(ALL_CREDENTIALS);
     const sharedBefore = ofAll?.restored ?? known?.snapshots() ?? journal.open(ALL_CREDENTIALS, () => []).restored ?? [];
-    const entries = credentials.map(({ name, budgets }) => {
+    const entries = credentials.map(({ name, own }) => {
       let hasMoved = false;
-      const { entry } = open(name, budgets, (snapshot) => {
-        if (restoreIn(budgets, snapshot)) return true;
+      const { entry } = open(name, own, (snapshot) => {
+        if (restoreIn(own, snapshot)) return true;
         const moves = restoreIn(shared, snapshot);
         hasMoved ||= moves;
         return moves;
       });
-      for (const snapshot of sharedBefore) restoreIn(budgets, { ...snapshot, elsewhere: true });
+      for (const snapshot of sharedBefore) restoreIn(own, { ...snapshot, elsewhere: true });
       // The journal writes both rows at once.
       if (hasMoved) for (const one of [entry, ofAll?.entry]) one?.settled();
       return [name, ofAll === undefined ? entry : written(entry, ofAll.entry)] as const;

@@ -82,8 +82,7 @@ function restartedSource() {
       return new SourceCredential(credential, budgets, shared, options);
     };
     const credentials = new Map(names.map((name) => [name, open(name)]));
-    const rows = Array.from(credentials, ([name, { own }]) => ({ name, budgets: own }));
-    const { entries } = openRows(opened, 'toy', clock, rows, shared.all);
+    const { entries } = openRows(opened, 'toy', clock, [...credentials.values()], shared.all);
     for (const [name, one] of credentials) one.journal = entries.get(name);
     const ofAll = (one: Sent) => one.isShared || isShared(one.by);
     const least = (name: Name) => (isShared(name) ? ofAll : ({ by }: Sent) => by === name);
