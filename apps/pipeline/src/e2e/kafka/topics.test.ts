@@ -42,13 +42,15 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run report about topics o
     await withoutRequests(place, admin);
   });
 
-  it('a run whose pages topic accepts only smaller records writes dead letters that say what to set; with a higher limit, replay succeeds', async () => {
+  it('a run whose pages topic takes only smaller records ends, and the next one writes dead letters that say what to set; with a higher limit, replay succeeds', async () => {
     const users = { alpha: { followers: 6_000, pageSize: 1_000 }, beta: { followers: 10 } };
     await using place = await kafkaPlace({ users, latencyMs: 200, compression: 'none', more: '  count: 1000\n' });
     await using admin = await adminOf(place);
-    const run = place.fleet.start('run', '--follow');
-    await run.said(({ event }) => event === 'page-written');
+    const first = place.fleet.start('run', '--follow');
+    await first.said(({ event }) => event === 'page-written');
     await takes(admin, 'followers.pages', 18_000);
+    expect((await first.ended).code).toBe(1);
+    const run = place.fleet.start('run', '--follow');
     const failed = await run.said(({ event }) => event === 'request-failed');
     expect(failed.msg).toMatch(
       /@alpha: page \d needs \d{5} bytes, but followers\.pages accepts at most 17695 bytes\. Raise its max\.message\.bytes from 18000 to at least \d{5}/u,
