@@ -229,6 +229,11 @@ describe('errors say', () => {
       '/x: gave up after 4 attempts over 5 s: no. The service asks for a wait of 9 s, but only 4 s are left. Retry after that, or allow more time (retryFor; in code retryForMs).',
     ],
     [
+      transient(9_000, 503),
+      { time: time(-1), afterFault: { kind: 'back off', isAtFault: true } },
+      '/x: gave up after 4 attempts over 5 s: no. The service asks for a wait of 9 s, but only 0 s are left. Retry after that, or allow more time (retryFor; in code retryForMs).',
+    ],
+    [
       lost(false),
       { time: time(-1) },
       '/x: gave up after 4 attempts over 5 s: no. Retry later, or allow more time (retryFor; in code retryForMs).',
