@@ -43,9 +43,9 @@ export async function initRest(options: InitRestOptions, context: CommandContext
     if (error.code === 'ENOENT') return undefined;
     throw new UsageError(`init: ${shown(file)} can't be read (${error.code}). Check that it is a file, and that you may read it.`);
   });
+  assertOtherLimit(before, options, context);
   if (before !== undefined && new RegExp(`^["']?${target.name}["']?[ \t]*:`, 'm').test(before))
     throw new UsageError(`init: ${file} has a section ${target.name} already. Choose another name: --name NAME.`);
-  assertOtherLimit(before, options, context);
   const start = before === undefined ? HEAD : before.endsWith('\n') ? '\n' : '\n\n';
   const added = (guessed?: GuessedStream): string => `${start}${sectionLines(target, guessed).join('\n')}\n`;
 
@@ -108,7 +108,7 @@ function assertOtherLimit(before = '', { rest: address, bearer, key }: InitRestO
   const variable = bearer ?? key;
   if (!isThere || (variable !== undefined && !before.includes(`\${${variable}}`))) return;
   throw new UsageError(
-    `init: ${file} has a section for ${origin} already, and a second one would use its limit twice. Copy a stream of that section, and change get to the path of this list: ${pathname}. For another account, name the variable of its credential.`,
+    `init: ${file} has a section for ${origin} already, and a second one would use its limit twice. Copy a stream of that section, and set its get to the part of ${pathname} that follows its baseUrl. For another account, name the variable of its credential.`,
   );
 }
 

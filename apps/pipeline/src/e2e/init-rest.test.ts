@@ -87,7 +87,7 @@ describe('headgate init --rest', () => {
     expect(text.startsWith(`${BOOKS}\n\nblog:\n`)).toBe(true);
     expect(text).toContain('credentials: [{ name: app, key: "${BLOG_KEY}", header: x-api-key }]');
     expect(text).not.toContain('s3cr3t');
-    const again = await place.headgate(...args);
+    const again = await place.headgate(...args.with(6, 'OTHER_KEY'));
     expect([again.code, again.stderr]).toEqual([
       2,
       'headgate: init: headgate.yaml has a section blog already. Choose another name: --name NAME.\n',
@@ -99,14 +99,15 @@ describe('headgate init --rest', () => {
     await using api = await blog();
     await using place = await workplace('');
     await place.write('.env', 'ONE=a\nTWO=b\n');
-    const init = async (...args: string[]) => await place.headgate('init', '--config', 'b.yaml', '--rest', `${api.url}/posts`, ...args);
+    const init = async (...args: string[]) =>
+      await place.headgate('init', '--config', 'b.yaml', '--rest', `${api.url}/api/v2/posts`, ...args);
     expect((await init('--bearer', 'ONE')).code).toBe(0);
-    for (const args of [
-      ['--name', 'other'],
-      ['--name', 'other', '--key', 'ONE'],
-    ]) {
+    for (const args of [[], ['--name', 'other'], ['--name', 'other', '--key', 'ONE']]) {
       const { code, stderr } = await init(...args);
-      expect([code, stderr]).toEqual([2, expect.stringContaining(`has a section for ${api.url} already`)]);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringMatching(/has a section for http\S+ already.+ the part of \/api\/v2\/posts that follows its baseUrl\./u),
+      ]);
     }
     expect(api.requests).toHaveLength(1);
     expect((await init('--name', 'other', '--bearer', 'TWO')).code).toBe(0);
