@@ -40,6 +40,9 @@ it('run --only processes the jobs of one key, run --max-requests sends no more t
     2,
     expect.objectContaining({ level: 'error', msg: expect.stringContaining('followers has no job with the key nokey. To list') }),
   ]);
-  const unknown = await place.headgate('run', '--only', 'shelves');
-  expect([unknown.code, unknown.stderr]).toEqual([2, 'headgate: run --only: there is no pipeline shelves. There are followers.\n']);
+  const unknown = await place.headgate('run', '--only', 'followers.ids');
+  expect([unknown.code, unknown.stderr]).toEqual([
+    2,
+    'headgate: run --only: there is no pipeline followers.ids. There are followers. Write PIPELINE or PIPELINE:KEY: --only takes no stream.\n',
+  ]);
 });
