@@ -310,7 +310,9 @@ it('an outage of a service is reported once, and its end once, however many requ
   await expect.poll(after).toMatch(/followers: attempts succeed again after/u);
   const { lines: plain } = run.plain;
   expect(plain.filter((line) => /every attempt fails|attempts succeed again/u.test(line))).toEqual([
-    expect.stringMatching(/followers: every attempt fails \(.+[^.]\)\. Nothing is lost: one request retries, the others wait/u),
+    expect.stringMatching(
+      /followers: every attempt fails \(.+[^.]\)\. One request retries, and the others wait\. If one gives up, it becomes a dead letter\.$/u,
+    ),
     expect.stringMatching(/followers: attempts succeed again after \d/u),
   ]);
   const from = plain.findIndex((line) => line.includes('every attempt fails'));
@@ -421,5 +423,5 @@ it('responses that aren’t JSON count as errors, and hostile reasons are shown 
 
 it('the reason of an outage keeps its sentences, and gets no second full stop', () => {
   const event = { type: 'service-unavailable', pipeline: 'shop', since: 0, reason: 'gave up. Retry later.' } as const;
-  expect(eventText(event, {}).words).toMatch(/^shop: every attempt fails \(gave up\. Retry later\)\. Nothing is lost/u);
+  expect(eventText(event, {}).words).toMatch(/^shop: every attempt fails \(gave up\. Retry later\)\. One request retries/u);
 });

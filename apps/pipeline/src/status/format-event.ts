@@ -71,7 +71,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
   },
   'service-unavailable': {
     words: ({ pipeline, reason }) =>
-      `${pipeline}: every attempt fails (${safeText(reason, 200).replace(/\.$/u, '')}). Nothing is lost: one request retries, the others wait, and /readyz returns 503.`,
+      `${pipeline}: every attempt fails (${safeText(reason, 200).replace(/\.$/u, '')}). One request retries, and the others wait. If one gives up, it becomes a dead letter.`,
     level: 'warn',
     plain: 'each',
   },
