@@ -197,7 +197,7 @@ function pipelineOf(name: string, section: RestOptions) {
           // `since` must not pass a page of which nothing is written.
           const isUnfit = flaws.every((flaw, i) => flaw !== undefined && !isWritten(i) && !isHeld(ids[i] ?? ''));
           if (stream.since !== undefined && first !== undefined && isUnfit)
-            throw unusable(name, requestKey(request), `none of ${records.length} records can be written`, first);
+            throw unusable(name, requestKey(request), 'no record of this page can be written', first);
           const unchanged = stream.since?.children === 'all' ? [...older, ...records.filter((_, i) => isWritten(i))] : [];
           for (const record of unchanged) yield* childJobs(stream, record, request, make);
           for (const [i, record] of records.entries()) {
