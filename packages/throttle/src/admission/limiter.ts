@@ -231,8 +231,8 @@ class CallLimiter<C extends LimiterCredential> implements Limiter<C> {
       this.run(() => call(...args), options);
 
   #weightsOf(weight: RunOptions['weight']): readonly number[] {
-    if (typeof weight !== 'number') return weight ?? [];
-    return Array.from({ length: Math.max(...this.#pool.members.map(({ budgets }) => budgets.length)) }, () => weight);
+    if (weight === undefined || Array.isArray(weight)) return weight ?? [];
+    return Array.from({ length: Math.max(...this.#pool.members.map(({ budgets }) => budgets.length)) }, () => weight as number);
   }
 
   #isFree(weights: readonly number[], among: RunOptions['among']): boolean {

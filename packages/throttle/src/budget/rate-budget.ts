@@ -132,8 +132,9 @@ const PATIENCE = 10;
 
 /** Creates a budget. Throws a `RangeError` for an invalid number. */
 export function rateBudget(options: RateBudgetOptions): RateBudget {
-  const { windowMs, guardMs = windowMs * DRIFT + 5 } = options;
+  const { windowMs } = options;
   rangeChecks('rateBudget').number({ windowMs }, ABOVE_0);
+  const { guardMs = windowMs * DRIFT + 5 } = options;
   checkBudget('rateBudget', options);
   const busyForMs = (countedWithinMs: number): number => countedWithinMs + windowMs + guardMs;
   return new WindowBudget({ windowMs, resets: null, endGrainMs: 0, busyForMs, setBackMs: () => 0 }, options);

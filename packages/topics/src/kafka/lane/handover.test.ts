@@ -2,11 +2,13 @@ import type { Cluster } from '../client/cluster.ts';
 import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import type { GroupDescription } from '../requests/groups.ts';
 import { awaitHandover } from './handover.ts';
 import type { LaneHolder } from './lane-log.ts';
 import type { KafkaLaneWriter } from './lane-writer.ts';
 
-const listed = async (...members: readonly string[]): Promise<ReadonlySet<string>> => await Promise.resolve(new Set(members));
+const listed = async (...members: readonly string[]): Promise<Pick<GroupDescription, 'members'>> =>
+  await Promise.resolve({ members: members.map((memberId) => ({ memberId, metadata: Buffer.alloc(0), assignment: Buffer.alloc(0) })) });
 const unanswered = (): Promise<never> => Promise.reject(new Error('The group coordinator is not available'));
 
 test.for([
