@@ -20,7 +20,8 @@ const out = given === undefined ? temporaryFolder() : resolve(given);
  * creates or reads them. The `options` are schemas, which the configuration's reference describes.
  */
 const NOT_EXPORTED = {
-  '@headgate/pipeline': ['Lane', 'LaneValue', 'Notifier', 'Tracing', 'RequestRecord', 'InWork', 'RequestOf'],
+  '@headgate/pipeline': ['ChosenAgain', 'Job', 'Lane', 'LaneValue', 'Tracing', 'RequestRecord', 'RequestOf'],
+  '@headgate/rest': ['Style'],
   headgate: ['src/pipelines/books.ts:options', 'src/pipelines/followers.ts:options'],
 };
 
