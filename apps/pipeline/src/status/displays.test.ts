@@ -181,7 +181,7 @@ describe('the row of a job', () => {
     await using api = await service({ alpha: { followers: 30 } });
     await using here = await place();
     const run = await here.run([crawl({ url: api.url, users: ['alpha', 'nobody'] })], { follow: true });
-    await run.shows(/1 dead letter: headgate read followers\.dead-letters/u);
+    await run.shows(/1 dead letter: headgate dead-letters followers$/mu);
     expect(lines(run)).toMatch(/@nobody +failed: .*no such user/iu);
     expect(run.plain.text.match(/nobody.*It is in followers\.dead-letters\.$/gmu)).toHaveLength(1);
     await here.log.append([{ topic: 'followers.requests', key: '@alpha', value: '{"screenName":"alpha"}' }]);

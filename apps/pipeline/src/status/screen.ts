@@ -68,8 +68,8 @@ export function screenOf(view: RunView, { times, commandFor, jobs }: ScreenOptio
     notes: notesOf(view),
     faults,
     deadLetterLines: [
-      ...Object.entries(view.deadLetters.byTopic).map(
-        ([topic, count]) => `${countWords(count, 'dead letter')}: ${safeText(commandFor('read', topic), 1_000)}`,
+      ...Object.entries(view.pipelines).flatMap(([name, { deadLetters: count }]) =>
+        count === 0 ? [] : [`${countWords(count, 'dead letter')}: ${safeText(commandFor('dead-letters', name), 1_000)}`],
       ),
       ...openDeadLetterLines(olderOpenDeadLetters(view), commandFor),
     ],

@@ -33,12 +33,12 @@ it('the summary names at most ten failed crawls with their reasons, and the comm
   expect(summary.slice(0, 3)).toEqual([
     expect.stringMatching(/^Done in .*: 1 job, 3 pages, 30 ids -> followers\.pages \(3\)$/u),
     '123 requests: 123 answered. None was rate-limited.',
-    '120 jobs failed:  headgate read followers.dead-letters',
+    '120 jobs failed:  headgate dead-letters followers',
   ]);
   expect(summary.filter((line) => /^ {2}@gone_\d+ +there is no such user \(404/u.test(line))).toHaveLength(10);
   expect(summary.slice(-3)).toEqual([
     '  and 110 more',
-    '  To retry:       headgate replay followers.dead-letters',
+    '  To retry:       headgate replay followers',
     'Read it:          headgate read followers.pages --max 10',
   ]);
   expect(summary).toHaveLength(16);
@@ -65,12 +65,12 @@ it('the summary of a stopped run lists what each pipeline did, what it left, and
     expect.stringMatching(/^Stopped after .* m?s: 0 of 3 jobs, 2 pages, 20 ids +-> followers\.pages \(2\)$/u),
     expect.stringMatching(/^ +1 job, 2 pages, 32 books +-> books\.authors \(2\)$/u),
     '5 requests: 5 answered. None was rate-limited.',
-    '1 job failed:     headgate read followers.dead-letters',
+    '1 job failed:     headgate dead-letters followers',
     expect.stringMatching(/^ {2}@nobody {2}there is no such user/u),
-    '  To retry:       headgate replay followers.dead-letters',
-    '1 dead letter:    headgate read books.dead-letters',
+    '  To retry:       headgate replay followers',
+    '1 dead letter:    headgate dead-letters books',
     expect.stringMatching(/^ {2}odd {2}"123" isn't an ISBN/u),
-    '  To retry:       headgate replay books.dead-letters',
+    '  To retry:       headgate replay books',
     'To continue:      run the same command again: it continues with @alpha at page 2, @beta at page 2.',
     'Read it:          headgate read followers.pages --max 10',
   ]);

@@ -32,7 +32,6 @@ export function summaryText(options: SummaryOptions): string {
   const { view, outcome, canContinue = true, names = (topic) => topic } = options;
   const isOver = outcome === 'done';
   const read = (topic: string): string => safeText(options.commandFor('read', topic), 1000);
-  const replay = (topic: string): string => safeText(options.commandFor('replay', topic), 1000);
   const open = openDeadLetterLines(olderOpenDeadLetters(view), options.commandFor).map((words) => `${'Still open:'.padEnd(18)}${words}`);
   const last = topicToRead(view, names);
   const reading = last === undefined ? [] : [`${'Read it:'.padEnd(18)}${read(last)} --max 10`];
@@ -47,7 +46,7 @@ export function summaryText(options: SummaryOptions): string {
   return [
     ...block(title, arrived.length > 0 ? arrived : [{ what: 'nothing was written', where: '' }]),
     ...requestLine(view),
-    ...failures(view, { names, read, replay }),
+    ...failures(view, names, options.commandFor),
     ...open,
     ...unreachedLog(view),
     ...(isOver ? [] : failingServices(view)),
@@ -192,24 +191,24 @@ function faultWords(status: string, count: number): string {
   return status.startsWith('2') ? `${groupedNumber(count)} with an unreadable response` : `${countWords(count, 'time', 'times')} ${status}`;
 }
 
-interface FailuresOptions {
-  readonly names: (topic: string) => string;
-  readonly read: (topic: string) => string;
-  readonly replay: (topic: string) => string;
-}
-
 /** Lines about the failed crawls of each pipeline, and about dead letters that don't belong to a failed crawl. */
-function failures({ pipelines, work, deadLetters }: RunView, { names, ...commands }: FailuresOptions): string[] {
+function failures({ pipelines, work, deadLetters }: RunView, names: (topic: string) => string, commandFor: CommandFor): string[] {
   return Object.entries(pipelines).flatMap(([name, { walks, deadLetters: count }]) => {
     const topic = names(`${name}.dead-letters`);
     const rows = work.flatMap((row) => (row.kind === 'walk' && row.state === 'failed' && row.pipeline === name ? [row] : []));
     const failed = new Set(rows.map(({ key }) => key));
     const others = deadLetters.last.filter((one) => one.topic === topic && !failed.has(one.key));
     return [
-      ...failureLines({ ...commands, topic, what: (count) => `${countWords(count, 'job')} failed:`, total: walks.failed, known: rows }),
       ...failureLines({
-        ...commands,
-        topic,
+        commandFor,
+        pipeline: name,
+        what: (count) => `${countWords(count, 'job')} failed:`,
+        total: walks.failed,
+        known: rows,
+      }),
+      ...failureLines({
+        commandFor,
+        pipeline: name,
         what: (count) => `${countWords(count, 'dead letter')}:`,
         total: count - walks.failed,
         known: others,
@@ -218,15 +217,16 @@ function failures({ pipelines, work, deadLetters }: RunView, { names, ...command
   });
 }
 
-interface FailureLinesOptions extends Omit<FailuresOptions, 'names'> {
-  readonly topic: string;
+interface FailureLinesOptions {
+  readonly commandFor: CommandFor;
+  readonly pipeline: string;
   readonly what: (count: number) => string;
   readonly total: number;
   /** Known failures, of which the last ones are shown. */
   readonly known: readonly { readonly key: string; readonly error?: Reason }[];
 }
 
-function failureLines({ topic, what, total, known, read, replay }: FailureLinesOptions): string[] {
+function failureLines({ commandFor, pipeline, what, total, known }: FailureLinesOptions): string[] {
   if (total <= 0) return [];
   const shown = known.slice(-Math.min(NAMED_FAILURES, total)).map(({ key, error }) => ({
     name: safeText(key),
@@ -234,10 +234,10 @@ function failureLines({ topic, what, total, known, read, replay }: FailureLinesO
   }));
   const width = shown.reduce((most, one) => Math.max(most, displayWidth(one.name)), 0);
   return [
-    `${what(total).padEnd(17)} ${read(topic)}`,
+    `${what(total).padEnd(17)} ${safeText(commandFor('dead-letters', pipeline), 1000)}`,
     ...shown.map((one) => `  ${padWidth(one.name, Math.min(width, 24))}  ${one.reason}`),
     ...(total > shown.length ? [`  and ${groupedNumber(total - shown.length)} more`] : []),
-    `${'  To retry:'.padEnd(18)}${replay(topic)}`,
+    `${'  To retry:'.padEnd(18)}${safeText(commandFor('replay', pipeline), 1000)}`,
   ];
 }
 

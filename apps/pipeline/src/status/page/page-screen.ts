@@ -61,7 +61,7 @@ export function pageScreen(view: RunView, { times, commandFor }: Omit<ScreenOpti
     totals: totals(view),
     charts: charts(view, times),
     errors: view.history.faults.map((fault) => errorRow(fault, view, times)),
-    retries: Object.keys(view.deadLetters.byTopic).map((topic) => commandFor('replay', topic)),
+    retries: Object.entries(view.pipelines).flatMap(([name, { deadLetters: count }]) => (count === 0 ? [] : [commandFor('replay', name)])),
     deadLetters: deadLetters(view, times),
     events: events(view, times),
     about: aboutRows(view),
