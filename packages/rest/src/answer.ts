@@ -87,7 +87,7 @@ function pageVerdict(stream: Stream, answered: Answered, keyParameters: readonly
   const isRepeated = 'repeated' in following || (shows !== undefined && following.at !== undefined);
   if (isRepeated && stream.pages?.repeats !== 'end') {
     const what = shows === 'stale' ? 'returned only records of earlier pages again, for ten pages' : 'returned the same page twice';
-    const message = `${subject}: ${service} ${what}. Check pages, or write repeats: end.`;
+    const message = `${subject}: ${service} ${what}. Compare pages with its documentation, because a service ignores a parameter that it doesn't know. If its lists end so, write repeats: end.`;
     const code: RestErrorCode = 'HEADGATE_PAGE_REPEATED';
     return { kind: 'fatal', error: new SourceError({ code, message, retryable: false, service, subject }) };
   }

@@ -421,7 +421,16 @@ describe('errors', () => {
       { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { page: { query: 'p' } } } } },
       { routes: { 'GET /items': () => ({ body: some(2) }) } },
     );
-    expect([deadLetters, api.requests()]).toMatchObject([[{ key: 'items', code: 'HEADGATE_PAGE_REPEATED' }], 2]);
+    expect([deadLetters, api.requests()]).toMatchObject([
+      [
+        {
+          key: 'items',
+          code: 'HEADGATE_PAGE_REPEATED',
+          message: expect.stringMatching(/Compare pages with .+ If its lists end so, write/u),
+        },
+      ],
+      2,
+    ]);
   });
 
   it('of one record without a key; the others are written', async () => {
