@@ -58,6 +58,10 @@ it('the stream sends the whole screen, then only changes, then the end', async (
   // Working jobs come first, then failed ones, then those that are done.
   expect(jobs(page, 0)).toEqual([...[0, 1, 4, 5].map(request), 'books keys', ...[2, 3].map(request)]);
   expect(jobs(filtered, 0)).toEqual([request(1)]);
+  expect(page.events[0]?.data.screen).toMatchObject({
+    deadLetterLines: ['1 dead letter: headgate dead-letters followers', expect.stringMatching(/^followers: 3 dead letters are open/u)],
+    retries: ['headgate replay followers'],
+  });
 
   const [first, ...others] = view.work;
   if (first?.kind !== 'walk') throw new Error('no walk');
