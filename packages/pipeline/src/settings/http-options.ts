@@ -21,7 +21,9 @@ export const httpOptions: {
   timeout: duration().prefault('30s').describe('Maximum duration of one attempt, including its whole response.'),
   retryFor: duration({ zero: true })
     .prefault('10m')
-    .describe("Maximum time to retry a request before it becomes a dead letter. Service outages don't count."),
+    .describe(
+      "Maximum time to retry a request before it becomes a dead letter. Service outages don't count while other requests wait, too.",
+    ),
   maxBody: byteSize()
     .prefault('16MiB')
     .describe('Maximum size of a response, both compressed and decompressed. Its headers: 256 KiB, as in browsers.'),

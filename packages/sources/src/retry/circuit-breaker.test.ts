@@ -215,10 +215,10 @@ describe('an outage of all requests', () => {
   it('costs its probe none of its time, however long each attempt takes', async () => {
     const answers = [429, 500];
     const scene = service({ meets: (_, now) => (now < 60 * MINUTE_MS ? 'silence' : (answers.shift() ?? 200)) });
-    scene.query('/alone');
+    for (const path of paths(2, 'both')) scene.query(path);
     await scene.clock.advance(62 * MINUTE_MS);
     expect(answers).toEqual([]);
-    expect(scene.count('answered')).toBe(1);
+    expect(scene.count('answered')).toBe(2);
   });
 
   it('gives no request up between two looks at the clock', async () => {
@@ -309,16 +309,17 @@ describe('a request that fails for its own reason', () => {
     expect(scene.count('HEADGATE_GAVE_UP')).toBe(2);
   });
 
-  it('alone with a 500 it is given up after its time; with a 503 it waits', async () => {
-    const alone = async (status: number) => {
-      const scene = service({ meets: () => status });
+  it('alone it is given up after its time, unless its service is not reached', async () => {
+    const alone = async (met: Meets) => {
+      const scene = service({ meets: () => met, timeoutMs: 5_000 });
       scene.query('/alone');
       await scene.clock.advance(60 * MINUTE_MS);
       scene.source.stop();
       await scene.clock.settle();
       return scene.ended.get('/alone')?.how;
     };
-    expect([await alone(500), await alone(503)]).toEqual(['HEADGATE_GAVE_UP', 'HEADGATE_STOPPED']);
+    for (const met of [500, 503, 'silence', 'reset'] as const) expect([met, await alone(met)]).toEqual([met, 'HEADGATE_GAVE_UP']);
+    expect(await alone('refused')).toBe('HEADGATE_STOPPED');
   });
 });
 
@@ -388,7 +389,7 @@ describe('a few requests that only get errors, with no other to compare them wit
   });
 
   it.each<readonly [string, readonly Meets[]]>([
-    ['one that gets 503', [503]],
+    ['one that is not reached', ['refused']],
     ['many that get 503', Array.from({ length: 11 }, () => 503)],
     ['some without a response', ['refused', 'reset', 'silence']],
   ])('%s: are waited for without end, because the service is down', async (_, met) => {

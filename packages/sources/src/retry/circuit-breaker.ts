@@ -92,7 +92,7 @@ const LONGEST_WAIT_MS = 24 * 60 * 60_000;
  * - A request is at fault if it fails and others get responses: after one response that can't be used, or three other errors. Its errors
  *   say nothing about the service. A credential is at fault after three errors, and its circuit opens if another one can carry its requests.
  * - `upMs` pauses while the service's circuit is open, so that an outage uses up no request's retry time. Only a probe that gets a response
- *   uses up its own.
+ *   uses up its own, and so does one that was sent and is the source's only request: otherwise, a page that hangs would never end.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;
@@ -167,6 +167,8 @@ export class CircuitBreaker {
     }
     if (!waitsOutOutages) return { kind: 'back off', isAtFault: false };
     const hasResponse = kind === 'unusable' || kind === 'unreadable';
+    // Nothing tells a request that its service can't answer from an outage, if no other request is there to compare it with.
+    const isLone = kind === 'down' && this.#calls.size === 1;
     call.failures += 1;
     call.reason = reason;
     if (kind !== 'unreached') call.struck(call.startedAt, this.#answers, hasResponse ? STRIKES : 1);
@@ -186,7 +188,7 @@ export class CircuitBreaker {
     onChange();
     const probeAtMs = this.#service.freeAtMs;
     const untilProbeMs = probeAtMs < Infinity ? probeAtMs - now : 0;
-    return { kind: 'wait', ms: waitMs, retryInMs: Math.max(waitMs, untilProbeMs), probedMs: hasResponse ? probedMs : 0 };
+    return { kind: 'wait', ms: waitMs, retryInMs: Math.max(waitMs, untilProbeMs), probedMs: hasResponse || isLone ? probedMs : 0 };
   }
 
   /** Records the end of the current attempt, even if it has no result. */

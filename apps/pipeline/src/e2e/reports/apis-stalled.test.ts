@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { openDeadLetters, replayDeadLetters } from '@headgate/pipeline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { inProcess } from '../in-process.fixture.ts';
 
@@ -75,6 +76,22 @@ describe('a page that stalls', () => {
     }, 'timeout: 500ms\n  retryFor: 60s');
     expect(await place.start(yaml).ended).toEqual([]);
     expect(asked).toEqual(['', 'c2', 'c3', 'c3', 'c4']);
+    expect(await ids()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+
+  it('for longer than retryFor fails the listing, and a replay continues at that page', async () => {
+    let stalls = true;
+    const { asked, place, yaml, ids } = await stalledListing(() => stalls, 'timeout: 300ms\n  retryFor: 2s');
+    await place.start(yaml).ended;
+    expect(await ids()).toEqual([1, 2, 3, 4]);
+    const letters = await Array.fromAsync(openDeadLetters({ log: place.log, pipeline: 'shop' }));
+    expect(JSON.stringify(letters)).toMatch(/time|no response/i);
+    stalls = false;
+    const before = asked.length;
+    const { pipelines } = await place.config(yaml);
+    for (const { definition } of pipelines) await replayDeadLetters({ log: place.log, requests: definition.requests });
+    expect(await place.start(yaml).ended).toEqual([]);
+    expect(asked.slice(before)).toEqual(['c3', 'c4']);
     expect(await ids()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
