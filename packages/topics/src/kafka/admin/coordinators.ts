@@ -3,7 +3,8 @@ import { type TopicMismatch, TopicMismatchError } from '../../topic-errors.ts';
 import { MissingRightError } from '../../missing-right-error.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { topicMetadata } from '../client/topic-metadata.ts';
-import { describeConfigs } from '../requests/topics.ts';
+import { createTopics, describeConfigs } from '../requests/topics.ts';
+import { isAnswer } from '../client/driver-errors.ts';
 
 /** The brokers' topics that coordinators write to, by the setting of brokers that says how many replicas such a topic is created with. */
 const INTERNAL: ReadonlyMap<string, string> = new Map([
@@ -45,6 +46,13 @@ async function lackingCopies(cluster: Cluster): Promise<TopicMismatch | undefine
   const [lacking] = missing.filter(([setting]) => Number(settings?.get(setting) ?? 1) > nodeIds.length);
   if (lacking === undefined) return undefined;
   const [setting, topic] = lacking;
+  // A broker that is down but registered counts, which only the brokers know.
+  const wanted = { topic, partitions: 1, replication: Number(settings?.get(setting)), settings: {} };
+  const refused = await cluster.ask(createTopics, { topics: [wanted], validateOnly: true }).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!isAnswer(refused, 'INVALID_REPLICATION_FACTOR')) return undefined;
   const reason =
     `can't be created: the brokers have ${setting}=${settings?.get(setting)}, but only ${nodeIds.length === 1 ? 'one broker is' : `${nodeIds.length} brokers are`} ` +
     `reachable. Start more brokers, or set it to ${nodeIds.length} on the brokers and restart them.`;

@@ -8,7 +8,7 @@ import type { KafkajsConnection, RequestQueue } from './kafkajs-internals.ts';
 
 const require = createRequire(import.meta.url);
 const Connection = require('kafkajs/src/network/connection') as {
-  new (options: object): KafkajsConnection & { disconnect(): Promise<unknown> };
+  new (options: object): KafkajsConnection;
 };
 const Long = require('kafkajs/src/utils/long') as { fromValue(value: number): object };
 const server = createServer();
@@ -23,6 +23,20 @@ afterEach(() => {
 it('a connection opens one socket, however often it is told to connect meanwhile; kafkajs’s own leaks some', async () => {
   expect(await socketsOfTwoConnects(() => undefined)).toBe(2);
   expect(await socketsOfTwoConnects(repair)).toBe(1);
+});
+
+it('a connection leaves no listener on its socket, however often it is told to disconnect; kafkajs’s own leaks one each time', async () => {
+  const leaked = async (change: (connection: KafkajsConnection) => void): Promise<number> => {
+    const { port } = server.address() as AddressInfo;
+    const connection = newConnection(({ host, onConnect }) => connect(port, host, onConnect));
+    change(connection);
+    await connection.connect();
+    connection.socket?.destroy();
+    for (let times = 0; times < 5; times += 1) await connection.disconnect();
+    return connection.socket?.listenerCount('connect') ?? 0;
+  };
+  expect(await leaked(() => undefined)).toBe(5);
+  expect(await leaked(repair)).toBe(1);
 });
 
 it('a connection that failed connects again', async () => {

@@ -10,10 +10,11 @@ const MIN_ANSWER_BYTES = 4;
 const POLL_MS = 10;
 
 /**
- * Repairs four defects of a kafkajs 2.2.4 connection for which kafkajs has no option:
+ * Repairs five defects of a kafkajs 2.2.4 connection for which kafkajs has no option:
  *
  * - If the connection is told to connect while it is connecting, such as for the first fetches of several readers, it opens a second socket
  *   and forgets the first. The first socket stays open, and takes the second one down when the broker closes it as idle.
+ * - Each call of `disconnect` leaves a listener on a socket that is gone, and Node warns of more than ten.
  * - If a session is shorter than kafkajs's threshold, the connection authenticates before each request. Brokers refuse to authenticate twice
  *   within a second (ILLEGAL_SASL_STATE), and each refusal closes the connection.
  * - If a response breaks off, the connection keeps the first bytes, and takes them for the beginning of a response after it has reconnected.
@@ -23,9 +24,11 @@ const POLL_MS = 10;
  */
 export function repair(connection: KafkajsConnection): void {
   const connect = connection.connect.bind(connection);
+  const disconnect = connection.disconnect.bind(connection);
   const isAuthenticated = connection.isAuthenticated.bind(connection);
   const processData = connection.processData.bind(connection);
   let connecting: Promise<unknown> | undefined;
+  let disconnected: { readonly socket: object | undefined; readonly done: Promise<unknown> } | undefined;
   Object.assign(connection, {
     connect(): Promise<unknown> {
       if (connecting === undefined && !connection.isConnected())
@@ -34,6 +37,11 @@ export function repair(connection: KafkajsConnection): void {
         connecting = undefined;
       });
       return connecting;
+    },
+    disconnect(): Promise<unknown> {
+      const { socket } = connection;
+      if (disconnected === undefined || disconnected.socket !== socket) disconnected = { socket, done: disconnect() };
+      return disconnected.done;
     },
     isAuthenticated(): boolean {
       const { authenticatedAt } = connection;

@@ -64,6 +64,7 @@ interface KafkajsCluster {
 
 export interface KafkajsConnection {
   connect(): Promise<unknown>;
+  disconnect(): Promise<unknown>;
   isConnected(): boolean;
   isAuthenticated(): boolean;
   processData(data: Buffer): void;
