@@ -25,6 +25,9 @@ export function exactNumber({ abort = false }: { readonly abort?: boolean } = {}
   return z.number().refine((value) => !isWide(value), { error: 'loses digits as a number. Write it in quotes.', abort });
 }
 
+/** The schema for a value of JSON that has no members. The first alternative that fits reads a value of a file. */
+export const scalar = z.union([exactNumber(), z.boolean(), z.string(), z.null()]);
+
 /**
  * A text, number or boolean of a response, exact to the digit; undefined for null, lists, objects and missing values. A number that JavaScript
  * can't keep is text.

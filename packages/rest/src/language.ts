@@ -9,7 +9,7 @@ import {
   timeZone,
 } from '@headgate/pipeline/internal';
 import * as z from 'zod';
-import { exactNumber } from './json-value.ts';
+import { exactNumber, scalar } from './json-value.ts';
 import { pages } from './pages/index.ts';
 import { type Path, path, readPath } from './path.ts';
 import { fieldName, given, headerName } from './places.ts';
@@ -44,8 +44,7 @@ function keepOne<Key extends string>(
   return found;
 }
 
-// The first schema that fits reads a value of a file. So JSON has unquoted numbers, and a form has text exactly as written.
-const scalar = z.union([exactNumber(), z.boolean(), z.string(), z.null()]);
+// The first alternative that fits reads a value of a file, so a form has text exactly as written, where `scalar` has unquoted numbers.
 const formField = z.union([z.string(), exactNumber(), z.boolean(), z.null()]);
 
 const token = z
@@ -698,9 +697,8 @@ export const restOptions = z
           ['streams', name, 'for'],
           'has mappings of the field file. Lines of a file go into the list of a field: { id: [{ file: ids.txt }] }.',
         );
-      const { style, size, ...settings } = given.pages ?? everyPages ?? {};
-      for (const [key, place] of Object.entries({ ...settings, size })) {
-        if (given.get === undefined || (place !== size && place !== style?.place) || Object(place).body === undefined) continue;
+      for (const [key, setting] of Object.entries(given.pages ?? everyPages ?? {})) {
+        if (given.get === undefined || Object(setting).body === undefined) continue;
         refuse(
           given.pages === undefined ? ['pages', key] : ['streams', name, 'pages', key],
           `has a place in the body, and ${name} is a get, which has none. Write query.`,

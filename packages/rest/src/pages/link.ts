@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { addressAt, byOrigin } from './address.ts';
+import { addressAt } from './address.ts';
 import { cursorOf } from './cursor-in.ts';
 import { type StyleDefinition, shared } from './style.ts';
 
@@ -22,7 +22,7 @@ export const link: StyleDefinition<typeof settings> = {
     first: null,
     isCounted: false,
     moves: 'unseen',
-    address: (at, baseUrl, path) => byOrigin(at, origin) ?? addressAt(at, baseUrl, path),
+    address: (at, baseUrl, path) => addressAt(at, origin, baseUrl, path),
     next: (found) => cursorOf(found, found.linked(relation), 'the Link header', end),
   }),
 };

@@ -1,6 +1,6 @@
 import { scalarOf, spelled } from '../json-value.ts';
 import { path } from '../path.ts';
-import { addressAt, byOrigin } from './address.ts';
+import { addressAt } from './address.ts';
 import { cursorIn } from './cursor-in.ts';
 import { type StyleDefinition, shared } from './style.ts';
 
@@ -20,7 +20,7 @@ export const next: StyleDefinition<typeof settings> = {
     first: null,
     isCounted: false,
     moves: 'unseen',
-    address: (at, baseUrl, of) => byOrigin(at, origin) ?? addressAt(at, baseUrl, at.startsWith('?') ? of : '/'),
+    address: (at, baseUrl, of) => addressAt(at, origin, baseUrl, at.startsWith('?') ? of : '/'),
     next(found) {
       const following = cursorIn(found, place, end);
       if (base === undefined || 'unfit' in following || following.at === undefined) return following;

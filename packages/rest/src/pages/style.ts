@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Cursor } from '../cursor.ts';
-import { exactNumber, numberOf } from '../json-value.ts';
+import { exactNumber, numberOf, scalar } from '../json-value.ts';
 import { type Place, type Said, given } from '../places.ts';
 
 /** A way to get the next page, with the settings of a stream. */
@@ -76,9 +76,6 @@ export function countOf(value: unknown): number | undefined {
   const count = numberOf(value);
   return count === undefined || count <= 0 ? undefined : count;
 }
-
-// The first schema that fits reads a value of a file.
-const scalar = z.union([exactNumber(), z.boolean(), z.string(), z.null()]);
 
 /** Settings that several styles have. */
 export const shared = {
