@@ -189,6 +189,7 @@ const MIN_KEYS = 100;
 export const MAX_MOVES = 20;
 
 /** The index after the last record that the pages before had, too. */
-export function freshFrom({ keys = [] }: Cursor, digests: readonly string[]): number {
-  return digests.findLastIndex((digest) => keys.includes(digest)) + 1;
+export function freshFrom({ keys }: Cursor, digests: readonly string[]): number {
+  const known = new Set(keys);
+  return digests.findLastIndex((digest) => known.has(digest)) + 1;
 }

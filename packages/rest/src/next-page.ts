@@ -33,7 +33,7 @@ export function nextOf(
     isFlagged: (pages.while ?? pages.until) !== undefined,
     takesJson: style.place?.body !== undefined && stream.form === undefined,
     overlaps: overlapsPages(stream),
-    isKnown: freshFrom(cursor, digests) > 0,
+    isKnown: () => freshFrom(cursor, digests) > 0,
   };
   // In a stream with `since`, a list can move by exactly one page. Records that come again are omitted there.
   const isSame = style.isCounted && stream.since !== undefined && records.length > 0 && cursor.before === digestOf(digests);

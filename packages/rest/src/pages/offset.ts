@@ -26,7 +26,7 @@ export const offset: StyleDefinition<typeof settings> = {
       if (at - Number(first) >= (all ?? Infinity)) return LAST;
       if (overlaps && records > 1) return { at: at - 1, overlaps: true };
       // Only the last record of the previous page came again. Without a count or a flag for more pages, it is the last one.
-      return overlaps && isKnown && !isFlagged && all === undefined ? LAST : { at };
+      return overlaps && isKnown() && !isFlagged && all === undefined ? LAST : { at };
     },
   }),
 };

@@ -52,8 +52,8 @@ export interface Found {
   readonly takesJson: boolean;
   /** True if the page should begin with the last record of the page before. */
   readonly overlaps: boolean;
-  /** True if a record of the page came before. */
-  readonly isKnown: boolean;
+  /** Returns true if a record of the page came before. */
+  readonly isKnown: () => boolean;
 }
 
 /** The next page, or the reason why the response is unfit. */
