@@ -1,8 +1,7 @@
-import { once } from 'node:events';
-import { type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { openDeadLetters, replayDeadLetters } from '@headgate/pipeline';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { httpService } from '../http-service.fixture.ts';
 import { inProcess } from '../in-process.fixture.ts';
 
 const PAGES: Readonly<Record<string, object>> = {
@@ -14,22 +13,20 @@ const PAGES: Readonly<Record<string, object>> = {
 
 /** A section over a service on loopback, in real time. */
 async function section(settings: string, streams: string, answer: (url: URL, response: ServerResponse) => object | undefined) {
-  const server = createServer((request, response) => {
+  const service = await httpService((request, response) => {
     const body = answer(new URL(request.url ?? '', 'http://localhost'), response);
     if (body !== undefined) response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
   const place = await inProcess();
   onTestFinished(async () => {
     await place[Symbol.asyncDispose]();
-    server.closeAllConnections();
-    server.close();
+    await service[Symbol.asyncDispose]();
   });
   const yaml = `
 topics: { driver: sqlite, file: headgate.db }
 shop:
   use: rest
-  baseUrl: http://127.0.0.1:${(server.address() as AddressInfo).port}
+  baseUrl: ${service.url}
   credentials: [{ name: anyone }]
   limit: { requests: 8, window: 1s }
   ${settings}

@@ -1,7 +1,4 @@
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -10,6 +7,7 @@ import { type RestSection, rest } from '@headgate/rest';
 import type { Clock } from '@headgate/throttle';
 import { virtualClock } from '@headgate/throttle/testing';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import { httpService } from '../http-service.fixture.ts';
 
 /** A virtual clock that can step to its next timer. */
 export interface SteppedClock extends Clock {
@@ -76,7 +74,7 @@ export interface LoggingServiceOptions {
 export async function loggingService({ clock, answer }: LoggingServiceOptions): Promise<LoggingService> {
   const arrivals: Arrival[] = [];
   let open = 0;
-  const server = createServer((request, response) => {
+  const service = await httpService((request, response) => {
     open += 1;
     response.on('close', () => (open -= 1));
     const serve = async (): Promise<void> => {
@@ -92,19 +90,14 @@ export async function loggingService({ clock, answer }: LoggingServiceOptions): 
       response.end(said === undefined ? '' : JSON.stringify(said));
     };
     serve().catch((error: unknown) => response.destroy(error as Error));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: service.url,
     arrivals,
     get isBusy() {
       return open > 0;
     },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };
 }
 
