@@ -49,34 +49,37 @@ export class LaneJobs {
   /** Works a job. A job that can't be worked becomes a dead letter. */
   take(record: RequestRecord): void {
     const { requests, work, begun, onTake } = this.#options;
-    const job: Job = { record };
-    this.#jobs.set(record.offset, job);
+    const job = this.#add(record);
     try {
       if (record.refusal !== undefined) throw record.refusal;
       const request = requests.read(record.value);
       onTake(record, request);
-      this.#hold(job, work.run(job, request));
+      this.#removeAfter(job, work.run(job, request));
     } catch (error) {
-      this.#hold(job, refuse(this.#options, record, error, begun.has(record.offset)));
+      this.#removeAfter(job, refuse(this.#options, record, error, begun.has(record.offset)));
     }
   }
 
   /** Finishes a job without working it. */
   drop(record: RequestRecord): void {
-    this.#hold({ record }, this.#options.lane.commit({ records: [], finished: [record.offset] }));
+    this.#removeAfter(this.#add(record), this.#options.lane.commit({ records: [], finished: [record.offset] }));
   }
 
-  #hold(job: Job, end: Promise<void>): void {
+  #add(record: RequestRecord): Job {
+    const job: Job = { record };
+    this.#jobs.set(record.offset, job);
+    return job;
+  }
+
+  #removeAfter({ record }: Job, end: Promise<void>): void {
     const { notifier, stopping, abandoned } = this.#options;
-    const { offset } = job.record;
-    this.#jobs.set(offset, job);
     end
       .catch((error: unknown) => {
         // Call this before the job is removed, so that the unfinished work of the failed lane includes it.
         if (!(stopping.aborted && (isStop(error) || abandoned.aborted))) notifier.fail(error);
       })
       .finally(() => {
-        this.#jobs.delete(offset);
+        this.#jobs.delete(record.offset);
         notifier.notify();
       });
   }
