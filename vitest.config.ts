@@ -1,10 +1,6 @@
-import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
-import EvenlyMixed from './scripts/evenly-mixed.ts';
-import { type Project, testFiles } from './scripts/test-projects.ts';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
-const FILES = testFiles(fileURLToPath(new URL('.', import.meta.url)));
 const COMMAND = './scripts/command-under-test.ts';
 const BROKER = './scripts/kafka-broker-under-test.ts';
 const MINUTE = 60_000;
@@ -27,7 +23,21 @@ const SHARED = { isolate: false };
 /** For tests that compute all the time. They start after those that wait, in at most three processes. */
 const COMPUTING = { maxWorkers: 3, sequence: { groupOrder: 1 } };
 
-const project = (name: Project, test: object) => ({ extends: true as const, test: { name, include: FILES[name], ...test } });
+/** Tests with real processes or files on disk, by folder. What else a test needs, the ending of its name says. */
+const EMBEDDED = [
+  'apps/pipeline/src/{bin,e2e/**/*}.test.ts',
+  'examples/**/*.test.ts',
+  'packages/sandbox/src/kafka-broker/*.test.ts',
+  'packages/throttle/src/budget/file-journal/*.test.ts',
+  'packages/topics/src/sqlite/**/*.test.ts',
+];
+const ENDINGS = ['**/*.{broker,faults,package,pack,figure}.test.ts'];
+
+const ending = (name: string, test: object) => project(name, [`**/*.${name}.test.ts`], [], test);
+
+function project(name: string, include: string[], exclude: string[], test: object) {
+  return { extends: true as const, test: { name, include, exclude: [...configDefaults.exclude, '**/dist/**', ...exclude], ...test } };
+}
 
 export default defineConfig({
   // Resolves workspace packages to their source.
@@ -41,17 +51,21 @@ export default defineConfig({
     maxWorkers: 8,
     // On a busy machine, a process can take a long time to end.
     teardownTimeout: MINUTE,
-    sequence: { sequencer: EvenlyMixed },
     reporters: ['default', './scripts/totals-reporter.ts'],
     coverage: { provider: 'v8', include: ['packages/*/src/**', 'apps/*/src/**'] },
     projects: [
-      project('unit', { ...limits(5), ...NATIVE, ...SHARED, ...COMPUTING }),
-      project('embedded', { ...limits(10), ...NATIVE, ...SHARED, globalSetup: COMMAND }),
-      project('kafka', { ...limits(10), globalSetup: [COMMAND, BROKER] }),
-      project('faults', { ...limits(10), globalSetup: COMMAND }),
-      project('packages', { ...limits(10), globalSetup: [COMMAND] }),
-      project('pack', { ...limits(10), ...COMPUTING }),
-      project('figures', { ...limits(10), globalSetup: COMMAND, maxWorkers: 1, sequence: { groupOrder: 2 } }),
+      project('unit', ['**/*.test.ts'], [...EMBEDDED, ...ENDINGS], { ...limits(5), ...NATIVE, ...SHARED, ...COMPUTING }),
+      project('embedded', EMBEDDED, ENDINGS, { ...limits(10), ...NATIVE, ...SHARED, globalSetup: COMMAND }),
+      // Takes the broker of the project.
+      ending('broker', { ...limits(10), globalSetup: [COMMAND, BROKER] }),
+      // Starts, kills, freezes or configures brokers of its own.
+      ending('faults', { ...limits(10), globalSetup: COMMAND }),
+      // Looks at packages, bundles and documents as users get them.
+      ending('package', { ...limits(10), globalSetup: [COMMAND] }),
+      // Rebuilds all packages, so no other test may use the build output at the same time.
+      ending('pack', { ...limits(10), ...COMPUTING }),
+      // Measures time, CPU or memory.
+      ending('figure', { ...limits(10), globalSetup: COMMAND, maxWorkers: 1, sequence: { groupOrder: 2 } }),
     ],
   },
 });

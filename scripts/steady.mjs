@@ -8,7 +8,7 @@ import { join } from 'node:path';
 const [runs = 5, load = 8] = process.argv.slice(2, 4).map(wholeNumber);
 const given = process.argv.slice(4);
 const folder = mkdtempSync(join(tmpdir(), 'headgate-steady-'));
-const projects = given.length > 0 ? given : ['unit', 'embedded', 'kafka'].flatMap((name) => ['--project', name]);
+const projects = given.length > 0 ? given : ['unit', 'embedded', 'broker'].flatMap((name) => ['--project', name]);
 // The loops end with this process, however it ends.
 const loops = Array.from({ length: load }, () => {
   const loop =

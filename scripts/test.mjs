@@ -12,10 +12,10 @@ import { join } from 'node:path';
 const PARTS = {
   tests: {
     checks: ['typecheck', 'lint', 'lint:prose', 'format:check', 'deadcode', 'api:check'],
-    projects: ['unit', 'embedded', 'kafka'],
+    projects: ['unit', 'embedded', 'broker'],
   },
   faults: { checks: [], projects: ['faults'] },
-  packages: { checks: ['health', 'sizes:check', 'site'], projects: ['packages', 'pack'] },
+  packages: { checks: ['health', 'sizes:check', 'site'], projects: ['package', 'pack'] },
 };
 
 const given = process.argv.slice(2);

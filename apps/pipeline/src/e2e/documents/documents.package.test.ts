@@ -12,7 +12,7 @@ import { ENV, type JobFolders, jobFolders } from './job-folder.fixture.ts';
 import { type Services, startServices } from './services.fixture.ts';
 import { shellCommands } from './shell-commands.fixture.ts';
 
-/** The test for this page (kafka/consuming.test.ts) runs its blocks. */
+/** The test for this page (kafka/consuming.package.test.ts) runs its blocks. */
 const RUN_BESIDE_A_BROKER = 'docs/consuming.md';
 /** A folder in the app, so that its programs can import all packages. */
 const FOLDER = join(ROOT, 'apps/pipeline/src', `.readme-${process.pid}`);
