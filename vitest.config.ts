@@ -58,7 +58,7 @@ export default defineConfig({
       project('embedded', EMBEDDED, ENDINGS, { ...limits(10), ...NATIVE, ...SHARED, globalSetup: COMMAND }),
       // Takes the broker of the project.
       ending('broker', { ...limits(10), globalSetup: [COMMAND, BROKER] }),
-      // Starts, kills, freezes or configures brokers of its own.
+      // Starts brokers, and kills, freezes or configures them.
       ending('faults', { ...limits(10), globalSetup: COMMAND }),
       // Looks at packages, bundles and documents as users get them.
       ending('package', { ...limits(10), globalSetup: [COMMAND] }),
