@@ -27,7 +27,7 @@ test('under credit transforms give what they give as operators, and a page holds
     return {
       read: () => {
         const { value } = left.next();
-        return Promise.resolve(value && { value, credit: credits.reserve(value.ids.length) });
+        return Promise.resolve(value && [{ value, credit: credits.reserve(value.ids.length) }]);
       },
     };
   });

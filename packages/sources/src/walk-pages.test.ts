@@ -36,14 +36,15 @@ async function walked(
       return Promise.resolve({ value: page, credit: given.credits.reserve(page.items) });
     },
     ...options,
-  }).reader();
-  const { signal } = new AbortController();
+  }).reader({ credits, signal: new AbortController().signal });
   const read = async (): Promise<void> => {
-    for (let one = await reader.read({ credits, signal }); one !== undefined; one = await reader.read({ credits, signal })) {
-      pages.push(one.value);
-      one.credit.release();
+    for (let read = await reader.read(); read !== undefined; read = await reader.read()) {
+      for (const { value, credit } of read) {
+        pages.push(value);
+        credit.release();
+      }
     }
-    expect(await reader.read({ credits, signal })).toBeUndefined();
+    expect(await reader.read()).toBeUndefined();
   };
   const error: unknown = await read().then(
     () => undefined,

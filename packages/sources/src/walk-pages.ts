@@ -42,7 +42,7 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
   const { pages: before = 0, empty: emptyBefore = 0 } = Object(from) as Partial<Checkpoint<Cursor>>;
   check.whole({ 'from.pages': before, 'from.empty': emptyBefore }, 0);
   return new PageStream(
-    () => {
+    (reading) => {
       const walk = {};
       const seen = seenCursors(from === 'last' ? '' : from?.seen);
       const placeOf = (cursor: Cursor): string =>
@@ -54,7 +54,7 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
         return start;
       };
       return {
-        async read(reading) {
+        async read() {
           at ??= begin();
           if (at === 'last') return undefined;
           assertGoesOn(options, at);
@@ -68,7 +68,7 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
             credit.release();
             throw error;
           }
-          return { value: { page, number: pages + 1, cursor, next: at }, credit };
+          return [{ value: { page, number: pages + 1, cursor, next: at }, credit }];
         },
       };
 
@@ -84,12 +84,11 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
 
 /** Returns the same walk with each page replaced by `valueOf(page)`. */
 export function mapPages<A, B>(pages: PageStream<A>, valueOf: (page: A) => B): PageStream<B> {
-  return new PageStream(() => {
-    const reader = pages.reader();
+  return new PageStream((reading) => {
+    const reader = pages.reader(reading);
     return {
-      async read(options) {
-        const delivery = await reader.read(options);
-        return delivery && { value: valueOf(delivery.value), credit: delivery.credit };
+      async read() {
+        return (await reader.read())?.map(({ value, credit }) => ({ value: valueOf(value), credit }));
       },
     };
   });

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, test } from 'vitest';
-import { abortable, anySignal, latestSignal, onAbort, orAborted, pause, untilAborted } from './abort.ts';
+import { abortable, anySignal, onAbort, orAborted, pause, untilAborted } from './abort.ts';
 import { virtualClock } from './testing/index.ts';
 
 const never = new Promise<never>(() => undefined);
@@ -121,23 +121,6 @@ describe('pause', () => {
     await clock.advance(1);
     expect(isOver).toBe(true);
   });
-});
-
-test('the latest signal that was given counts', () => {
-  const [first, second] = [new AbortController(), new AbortController()];
-  const reasons: unknown[] = [];
-  const watch = latestSignal((reason) => reasons.push(reason));
-  watch(first.signal);
-  watch(first.signal);
-  watch(second.signal);
-  first.abort('first');
-  expect([reasons, listeners(second.signal)]).toEqual([[], 1]);
-  second.abort('second');
-  expect(reasons).toEqual(['second']);
-  const { signal } = new AbortController();
-  watch(signal);
-  watch(undefined);
-  expect(listeners(signal)).toBe(0);
 });
 
 test('any of several aborts with the first, and with its reason', () => {

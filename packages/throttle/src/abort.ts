@@ -147,18 +147,3 @@ export function anySignal(signals: readonly (AbortSignal | undefined)[]): AnySig
   }
   return { signal: abort.signal, forget };
 }
-
-/**
- * Returns a function that watches the signal passed to it, and no longer the one passed before. When the watched signal aborts, `callback`
- * gets the reason.
- */
-export function latestSignal(callback: (reason: unknown) => void): (signal: AbortSignal | undefined) => void {
-  let watched: AbortSignal | undefined;
-  let forget = (): void => undefined;
-  return (signal) => {
-    if (signal === watched) return;
-    forget();
-    watched = signal;
-    forget = onAbort(signal, callback);
-  };
-}

@@ -3,8 +3,8 @@
  *
  * @packageDocumentation
  */
-export { abortable, type AnySignal, anySignal, latestSignal, onAbort, orAborted, pause, type PauseOptions, untilAborted } from './abort.ts';
+export { abortable, type AnySignal, anySignal, onAbort, orAborted, pause, type PauseOptions, untilAborted } from './abort.ts';
 export { ALL_CREDENTIALS, unwrittenJournal } from './budget/journal.ts';
 export { ABOVE_0, type NumberChecks, numberChecks, rangeChecks } from './number-checks.ts';
-export { Batcher } from './pages/batcher.ts';
+export { Batcher } from './pages/gather.ts';
 export { sharedCredit } from './pages/shared-credit.ts';

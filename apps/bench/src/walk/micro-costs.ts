@@ -1,4 +1,4 @@
-import { admission, credentialPool, creditPool, drain, type PageReader, rateBudget } from '@headgate/throttle';
+import { admission, credentialPool, creditPool, drain, type PageReader, type PageReadOptions, rateBudget } from '@headgate/throttle';
 import { lastValueFrom } from 'rxjs';
 
 export interface MicroCosts {
@@ -26,24 +26,20 @@ async function microsPerPage({ pages, items }: { readonly pages: number; readonl
   const door = admission({ pool });
   const credits = creditPool({ max: 4 * ITEMS });
   let asked = 0;
-  const reader: PageReader<readonly string[]> = {
-    async read({ credits: room, signal }) {
+  const open = ({ credits: room, signal }: PageReadOptions): PageReader<readonly string[]> => ({
+    async read() {
       if (asked === pages) return undefined;
       asked += 1;
       const permit = await door.acquire({ credits: room, items: ITEMS, signal });
       permit.sent();
       permit.answered();
       permit.credit.resize(items.length);
-      return { value: items, credit: permit.credit };
+      return [{ value: items, credit: permit.credit }];
     },
-  };
+  });
   const startedAt = performance.now();
   await lastValueFrom(
-    drain(
-      () => reader,
-      (page) => page,
-      { credits },
-    ),
+    drain(open, (page) => page, { credits }),
     { defaultValue: undefined },
   );
   return ((performance.now() - startedAt) * 1_000) / pages;

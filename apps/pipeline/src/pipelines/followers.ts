@@ -260,8 +260,8 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
   probe(given, io) {
     const source = openSource({ ...given, retryFor: 0 }, io);
     const [first = { screenName: 'headgate' }] = given.users;
-    const reader = source.pages({ ...first, count: 1, stringifyIds: given.stringifyIds }).reader();
-    return { source, query: () => reader.read({ credits: io.credits, signal: io.signal }) };
+    const pages = source.pages({ ...first, count: 1, stringifyIds: given.stringifyIds });
+    return { source, query: () => pages.reader({ credits: io.credits, signal: io.signal }).read() };
   },
   open(given, io) {
     const { count, stringifyIds, emit } = given;

@@ -46,8 +46,8 @@ describe.each([
     endpoint: 'an author',
     // A page without books is the last one.
     body: JSON.stringify({ author: 'Ada%20Brook', books: [], pages: [12.5] }),
-    query: (api: Books, { credits, signal = new AbortController().signal }: Parameters<Books['batch']>[1]) =>
-      api.authorPages('Ada Brook').reader().read({ credits, signal }),
+    query: async (api: Books, { credits, signal = new AbortController().signal }: Parameters<Books['batch']>[1]) =>
+      (await api.authorPages('Ada Brook').reader({ credits, signal }).read())?.[0],
     expected: {
       author: 'Ada Brook',
       namesAnother: false,

@@ -211,30 +211,33 @@ test('a reader that is aborted between two reads gives back what was not handed 
   // Ignores the signal, like a response that arrived just before the abort.
   const queryBatch: LookupOptions['queryBatch'] = (entries, { credits: room, walk }) => {
     requested += 1;
-    const slow = requested > 1 ? 1_000 : 0;
+    const slow = requested === 2 ? 1_000 : 0;
     return options.queryBatch(entries, { credits: room, signal: new AbortController().signal, walk }).then(async (delivery) => {
       await new Promise<void>((resolve) => clock.schedule(slow, resolve));
       return delivery;
     });
   };
   const abort = new AbortController();
-  const reader = lookup({ ...options, queryBatch }).reader();
-  const read = async (): Promise<void> => {
-    const reading = reader.read({ credits, signal: abort.signal });
-    await clock.advance(1);
-    (await reading)?.credit.release();
-  };
-  for (let i = 0; i < 4; i += 1) await read();
-  expect(credits.outstanding).toBe(6);
-  abort.abort(new Error('enough'));
+  const reader = lookup({ ...options, queryBatch }).reader({ credits, signal: abort.signal });
+  const [first] = await Promise.all([reader.read(), clock.advance(1)]);
+  for (const { credit } of first ?? []) credit.release();
   expect(credits.outstanding).toBe(0);
-  await expect(reader.read({ credits, signal: abort.signal })).rejects.toThrow('enough');
+  const second = expect(reader.read()).rejects.toThrow('enough');
+  await clock.advance(1);
+  // The third batch has arrived and waits for the second.
+  expect([requested, credits.outstanding]).toEqual([3, 20]);
+  abort.abort(new Error('enough'));
+  await second;
+  expect(credits.outstanding).toBe(10);
+  await clock.advance(1_000);
+  expect(credits.outstanding).toBe(0);
+  await expect(reader.read()).rejects.toThrow('enough');
 
   const late = new AbortController();
   requested = 1;
   const reading = lookup({ ...options, isbns: sampleIsbns(40), queryBatch })
-    .reader()
-    .read({ credits, signal: late.signal });
+    .reader({ credits, signal: late.signal })
+    .read();
   await clock.advance(500);
   expect(credits.outstanding).toBe(10);
   late.abort(new Error('enough'));

@@ -1,5 +1,5 @@
-import { type Clock, type CreditPool, type Delivery, type PageReader, PageStream } from '@headgate/throttle';
-import { Batcher, latestSignal, sharedCredit } from '@headgate/throttle/internal';
+import { type Clock, type CreditPool, type Delivery, type PageReader, type PageReadOptions, PageStream } from '@headgate/throttle';
+import { Batcher, onAbort, sharedCredit } from '@headgate/throttle/internal';
 import { type IsbnInput, openIsbns } from './isbn-input.ts';
 import type { Prefetch } from './prefetch.ts';
 import { type BatchEntry, batchEntry, isbnsToSend } from './query.ts';
@@ -24,21 +24,23 @@ export interface LookupOptions {
 
 /** Walks a list of ISBNs in batches; each response is a separate item, in the order of the list. */
 export function lookup(options: LookupOptions): PageStream<BookAnswer> {
-  return new PageStream(() => lookupReader(options), { signal: options.signal });
+  return new PageStream((reading) => lookupReader(options, reading), { signal: options.signal });
 }
 
 interface Batch {
-  readonly credits: CreditPool;
   /** Items that the batch has reserved in `ahead`, until its turn comes. 0 from then on. */
   itemsAhead: number;
   outcome?: { readonly delivery: Delivery<readonly BookAnswer[]> } | { readonly error: unknown };
 }
 
-function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBatch }: LookupOptions): PageReader<BookAnswer> {
+function lookupReader(
+  { isbns, maxBatch, waitMs, parallel, ahead, clock, queryBatch }: LookupOptions,
+  { credits, signal }: PageReadOptions,
+): PageReader<BookAnswer> {
   const input = openIsbns(isbns);
-  const read = async (): Promise<BatchEntry | undefined> => {
+  const read = async (): Promise<readonly BatchEntry[] | undefined> => {
     const { done, value } = await input.next();
-    return done === true ? undefined : batchEntry(value);
+    return done === true ? undefined : [batchEntry(value)];
   };
   // Malformed and repeated entries aren't sent, so they don't count against `maxBatch`. But a batch never has more than 2 × `maxBatch`
   // entries.
@@ -48,8 +50,6 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
   const stopped = new AbortController();
   const walk = {};
   const inFlight: Batch[] = [];
-  let ready: readonly Delivery<BookAnswer>[] = [];
-  let nextReady = 0;
   let handedOver = 0;
   let gathering = false;
   let gathered: readonly BatchEntry[] | undefined;
@@ -57,21 +57,20 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
   let wake: (() => void) | undefined;
 
   const takeTurn = (batch: Batch): void => {
-    ahead.leave(batch.credits, batch.itemsAhead);
+    ahead.leave(credits, batch.itemsAhead);
     batch.itemsAhead = 0;
   };
   const stop = (reason: unknown): void => {
     if (stopped.signal.aborted) return;
     stopped.abort(reason);
     input.close();
-    for (const { credit } of ready.slice(nextReady)) credit.release();
     for (const batch of inFlight) {
       takeTurn(batch);
       if (batch.outcome !== undefined && 'delivery' in batch.outcome) batch.outcome.delivery.credit.release();
     }
     wake?.();
   };
-  const watch = latestSignal(stop);
+  const forget = onAbort(signal, stop);
 
   const gather = async (): Promise<void> => {
     gathering = true;
@@ -86,7 +85,7 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
   };
   const query = async (batch: Batch, entries: readonly BatchEntry[]): Promise<void> => {
     try {
-      const delivery = await queryBatch(entries, { credits: batch.credits, signal: stopped.signal, walk });
+      const delivery = await queryBatch(entries, { credits, signal: stopped.signal, walk });
       batch.outcome = { delivery };
       if (stopped.signal.aborted) delivery.credit.release();
     } catch (error) {
@@ -95,7 +94,7 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
     wake?.();
   };
   /** Starts batches: one at first, and one more for each delivered batch, so a consumer of a single response spends a single request. */
-  const fill = (credits: CreditPool): void => {
+  const fill = (): void => {
     while (inFlight.length < Math.min(parallel, 1 + handedOver)) {
       if (gathered === undefined) {
         if (!gathering && inputEnd === undefined) void gather();
@@ -104,7 +103,7 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
       // In addition to the responses for its entries, a batch can deliver as many unreadable records.
       const itemsAhead = inFlight.length === 0 ? 0 : 2 * gathered.length;
       if (itemsAhead > 0 && !ahead.enter(credits, itemsAhead, 2 * maxBatch)) return;
-      const batch: Batch = { credits, itemsAhead };
+      const batch: Batch = { itemsAhead };
       inFlight.push(batch);
       void query(batch, gathered);
       gathered = undefined;
@@ -112,32 +111,24 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
   };
 
   return {
-    async read({ credits, signal }) {
-      watch(signal);
+    async read() {
       for (;;) {
         stopped.signal.throwIfAborted();
-        const answer = ready[nextReady];
-        if (answer !== undefined) {
-          nextReady += 1;
-          return answer;
-        }
         const outcome = inFlight[0]?.outcome;
         if (outcome !== undefined) {
           inFlight.shift();
           for (const next of inFlight.slice(0, 1)) takeTurn(next);
           if ('error' in outcome) {
-            watch(undefined);
+            forget();
             stop(outcome.error);
             throw outcome.error;
           }
-          ready = sharedCredit(outcome.delivery, 'each');
-          nextReady = 0;
           handedOver += 1;
-          continue;
+          return sharedCredit(outcome.delivery, 'each');
         }
-        fill(credits);
+        fill();
         if (inFlight.length === 0 && inputEnd !== undefined) {
-          watch(undefined);
+          forget();
           if ('error' in inputEnd) throw inputEnd.error;
           return undefined;
         }

@@ -17,7 +17,7 @@ describe('the contract of every source', () => {
   const page = { ids: ['1152921504606846977', '18446744073709551615', '7'], next_cursor_str: '0', previous_cursor_str: '0' };
   const checks = sourceContract({
     open: followers,
-    query: (api: Followers, options) => api.pages({ screenName: 'alpha' }).reader().read(options),
+    query: async (api: Followers, options) => (await api.pages({ screenName: 'alpha' }).reader(options).read())?.[0],
     body: JSON.stringify(page),
     expected: {
       user: '@alpha',
@@ -322,12 +322,13 @@ function givesUp(nth: number): Clock {
 }
 
 async function collect(api: Followers, options: Record<string, unknown>, into: FollowerPage[] = []): Promise<FollowerPage[]> {
-  const reader = api.pages({ screenName: 'alpha', ...options }).reader();
   const credits = creditPool({ max: 5_000 });
-  const { signal } = new AbortController();
-  for (let page = await reader.read({ credits, signal }); page !== undefined; page = await reader.read({ credits, signal })) {
-    into.push(page.value);
-    page.credit.release();
+  const reader = api.pages({ screenName: 'alpha', ...options }).reader({ credits, signal: new AbortController().signal });
+  for (let read = await reader.read(); read !== undefined; read = await reader.read()) {
+    for (const { value, credit } of read) {
+      into.push(value);
+      credit.release();
+    }
   }
   expect(credits.outstanding).toBe(0);
   return into;

@@ -166,17 +166,17 @@ interface WalkOptions {
 }
 
 function endlessWalk({ clock, door, onRequest }: WalkOptions): PageStream<number> {
-  return new PageStream(() => {
+  return new PageStream(({ credits, signal }) => {
     let page = 0;
     return {
-      async read({ credits, signal }) {
+      async read() {
         const permit = await door.acquire({ credits, items: PAGE, signal });
         permit.sent();
         onRequest();
         await new Promise<void>((resolve) => clock.schedule(ROUND_TRIP_MS, resolve));
         permit.answered();
         page += 1;
-        return { value: page, credit: permit.credit };
+        return [{ value: page, credit: permit.credit }];
       },
     };
   });

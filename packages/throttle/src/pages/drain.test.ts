@@ -1,17 +1,17 @@
 import { EMPTY, NEVER, Observable, Subject, lastValueFrom, map, of, take, throwError, toArray } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import { creditPool } from '../admission/credit-pool.ts';
-import type { PageReader } from './page-reader.ts';
+import type { PageReader, PageReadOptions } from './page-reader.ts';
 import { PageStream } from './page-stream.ts';
 
 /** Creates a walk through pages of 5,000 items each, and counts the requested pages. */
 function walk({ pages = Infinity, failAfter = Infinity }: { pages?: number; failAfter?: number } = {}) {
   const seen = { asked: 0, reads: 0, aborted: 0, readers: 0 };
-  const open = (): PageReader<number> => {
+  const open = ({ credits, signal }: PageReadOptions): PageReader<number> => {
     let page = 0;
     seen.readers += 1;
     return {
-      read: async ({ credits, signal }) => {
+      read: async () => {
         seen.reads += 1;
         while (!credits.hasRoom(5_000)) {
           await new Promise<void>((resolve, reject) => {
@@ -29,7 +29,7 @@ function walk({ pages = Infinity, failAfter = Infinity }: { pages?: number; fail
         if (page >= pages) return undefined;
         page += 1;
         seen.asked += 1;
-        return { value: page, credit: credits.reserve(5_000) };
+        return [{ value: page, credit: credits.reserve(5_000) }];
       },
     };
   };
@@ -229,8 +229,8 @@ describe('PageStream', () => {
 
   it('is left at once, however long the next page would take: nothing more is requested', async () => {
     let aborted = false;
-    const stream = new PageStream<number>(() => ({
-      read: ({ signal }) =>
+    const stream = new PageStream<number>(({ signal }) => ({
+      read: () =>
         new Promise((_, reject) => {
           signal.addEventListener('abort', () => {
             aborted = true;

@@ -1,8 +1,8 @@
-import { Observable, type ObservableInput, type Subscription, from } from 'rxjs';
+import { Observable, type ObservableInput, from } from 'rxjs';
 import { onAbort } from '../abort.ts';
 import { type CreditPool, creditPool } from '../admission/credit-pool.ts';
 import { rangeChecks } from '../number-checks.ts';
-import type { Delivery, PageReader } from './page-reader.ts';
+import { type Delivery, type PageReader, type PageReadOptions, releaseAll } from './page-reader.ts';
 
 /** Options of {@link drain}. */
 export interface DrainOptions {
@@ -29,7 +29,7 @@ export interface DrainOptions {
  * Errors of the walk come after the pages before them were acknowledged; an error of a projection ends the drain at once.
  */
 export function drain<T, R>(
-  open: () => PageReader<T>,
+  open: (options: PageReadOptions) => PageReader<T>,
   project: (page: T) => ObservableInput<R>,
   { maxOutstanding = 20_000, credits, readAhead = Infinity, walk, signal }: DrainOptions = {},
 ): Observable<R> {
@@ -37,33 +37,30 @@ export function drain<T, R>(
   check.whole({ maxOutstanding }, 1, Infinity);
   check.whole({ readAhead }, 0, Infinity);
   return new Observable<R>((subscriber) => {
-    if (signal?.aborted === true) {
-      subscriber.error(signal.reason);
-      return;
-    }
     subscriber.add(onAbort(signal, (reason) => subscriber.error(reason)));
+    if (subscriber.closed) return;
+    const left = new AbortController();
     const pool = credits ?? creditPool({ max: maxOutstanding });
-    const reader = open();
-    const abort = new AbortController();
+    const reader = open({ credits: pool, signal: left.signal, ...(walk !== undefined && { walk }) });
     const waiting: Delivery<T>[] = [];
-    let current: { readonly delivery: Delivery<T>; subscription?: Subscription } | undefined;
+    let current: Delivery<T> | undefined;
     let reading = false;
     let end: { readonly error?: unknown } | undefined;
     let delivering = false;
 
     const request = (): void => {
-      if (reading || end !== undefined || abort.signal.aborted) return;
+      if (reading || end !== undefined || subscriber.closed) return;
       if (waiting.length + (current === undefined ? 0 : 1) > readAhead) return;
       reading = true;
-      reader.read({ credits: pool, signal: abort.signal, ...(walk !== undefined && { walk }) }).then(
-        (delivery) => {
+      reader.read().then(
+        (deliveries) => {
           reading = false;
-          if (abort.signal.aborted) {
-            delivery?.credit.release();
+          if (subscriber.closed) {
+            releaseAll(deliveries);
             return;
           }
-          if (delivery === undefined) end = {};
-          else waiting.push(delivery);
+          if (deliveries === undefined) end = {};
+          else for (const delivery of deliveries) waiting.push(delivery);
           // Requests the next page before it delivers this one, so that a journal can make the next grant durable together with this page.
           request();
           deliver();
@@ -80,9 +77,9 @@ export function drain<T, R>(
       if (delivering) return;
       delivering = true;
       while (current === undefined && !subscriber.closed) {
-        const delivery = waiting.shift();
-        if (delivery === undefined) break;
-        begin(delivery);
+        current = waiting.shift();
+        if (current === undefined) break;
+        begin(current);
       }
       delivering = false;
       if (current !== undefined || end === undefined || subscriber.closed) return;
@@ -90,35 +87,30 @@ export function drain<T, R>(
       else subscriber.complete();
     };
 
-    const begin = (delivery: Delivery<T>): void => {
-      const mine: { readonly delivery: Delivery<T>; subscription?: Subscription } = { delivery };
-      current = mine;
+    const begin = ({ value, credit }: Delivery<T>): void => {
       const acknowledged = (): void => {
         current = undefined;
-        delivery.credit.release();
+        credit.release();
         deliver();
         request();
       };
       try {
-        const inner = from(project(delivery.value));
-        const subscription = inner.subscribe({
-          next: (value) => subscriber.next(value),
+        const projection = from(project(value)).subscribe({
+          next: (result) => subscriber.next(result),
           error: (error: unknown) => subscriber.error(error),
           complete: acknowledged,
         });
-        mine.subscription = subscription;
-        // The consumer may have unsubscribed while the projection was starting, before its subscription was stored.
-        if (subscriber.closed) subscription.unsubscribe();
+        // If the consumer unsubscribed while the projection was starting, this unsubscribes it.
+        subscriber.add(projection);
       } catch (error) {
         subscriber.error(error);
       }
     };
 
     subscriber.add(() => {
-      abort.abort();
-      current?.subscription?.unsubscribe();
-      current?.delivery.credit.release();
-      for (const delivery of waiting.splice(0)) delivery.credit.release();
+      left.abort();
+      current?.credit.release();
+      releaseAll(waiting.splice(0));
     });
     request();
   });

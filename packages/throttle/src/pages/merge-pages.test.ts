@@ -84,7 +84,7 @@ describe('mergePages', () => {
   it('keeps the values of a page together, also of walks that a signal may end', async () => {
     const { signal } = new AbortController();
     const flat = walks(3, { pages: 2, size: 3 }).map(({ stream }) => stream.through(flatten<string>()));
-    for (const streams of [flat, flat.map((stream) => new PageStream(() => stream.reader(), { signal }))]) {
+    for (const streams of [flat, flat.map((stream) => new PageStream((reading) => stream.reader(reading), { signal }))]) {
       const merged = mergePages(streams);
       const values = await lastValueFrom(merged.drain((value) => of(value), { maxOutstanding: 100 }).pipe(toArray()));
       expect(values).toHaveLength(18);
@@ -102,8 +102,8 @@ describe('mergePages', () => {
         throw new Error('the walk failed');
       },
     }));
-    const hanging = new PageStream<readonly string[]>(() => ({
-      read: ({ signal }) =>
+    const hanging = new PageStream<readonly string[]>(({ signal }) => ({
+      read: () =>
         new Promise((_, reject) => {
           signal.addEventListener('abort', () => {
             aborted += 1;
@@ -125,8 +125,8 @@ describe('mergePages', () => {
     const failing = new PageStream<readonly string[]>(() => ({
       read: async () => (await turn(), Promise.reject(new Error('the walk failed'))),
     }));
-    const hanging = new PageStream<readonly string[]>(() => ({
-      read: ({ signal }) => new Promise(() => signal.addEventListener('abort', () => (aborted += 1))),
+    const hanging = new PageStream<readonly string[]>(({ signal }) => ({
+      read: () => new Promise(() => signal.addEventListener('abort', () => (aborted += 1))),
     }));
     const streams = [...walks(1, { pages: 1, size: 2 }).map(({ stream }) => stream), failing, hanging];
     const subscription = mergePages(streams)
@@ -143,23 +143,23 @@ describe('mergePages', () => {
     const abort = new AbortController();
     const come: (() => void)[] = [];
     const later = (given: 'page' | 'end') =>
-      new PageStream<readonly string[]>(() => ({
-        read: ({ credits: room }) =>
-          new Promise((resolve) => come.push(() => resolve(given === 'end' ? undefined : { value: [], credit: room.reserve(7) }))),
+      new PageStream<readonly string[]>(({ credits: room }) => ({
+        read: () =>
+          new Promise((resolve) => come.push(() => resolve(given === 'end' ? undefined : [{ value: [], credit: room.reserve(7) }]))),
       }));
     const failing = new PageStream<readonly string[]>(() => ({
       read: async () => (await turn(), Promise.reject(new Error('the walk failed'))),
     }));
     const ready = walks(2, { pages: 1, size: 5 }).map(({ stream }) => stream);
-    const reader = mergePages([...ready, failing, later('page'), later('end')], { credits }).reader();
-    await reader.read({ credits, signal: abort.signal });
+    const reader = mergePages([...ready, failing, later('page'), later('end')], { credits }).reader({ credits, signal: abort.signal });
+    await reader.read();
     await turn();
     await turn();
     expect([credits.outstanding, come.length]).toEqual([10, 2]);
     abort.abort(left);
     // Only the delivered page still holds credit.
     expect(credits.outstanding).toBe(5);
-    await expect(reader.read({ credits, signal: abort.signal })).rejects.toBe(left);
+    await expect(reader.read()).rejects.toBe(left);
     for (const one of come) one();
     await turn();
     expect(credits.outstanding).toBe(5);
@@ -167,8 +167,8 @@ describe('mergePages', () => {
     const other = new AbortController();
     const waiting = expect(
       mergePages([later('page')])
-        .reader()
-        .read({ credits, signal: other.signal }),
+        .reader({ credits, signal: other.signal })
+        .read(),
     ).rejects.toBe(left);
     other.abort(left);
     await waiting;
@@ -245,15 +245,15 @@ describe('gather', () => {
     const credits = creditPool({ max: 100 });
     const abort = new AbortController();
     let reads = 0;
-    const walk = new PageStream<number>(() => ({
-      read: ({ credits: room, signal }) => {
+    const walk = new PageStream<number>(({ credits: room, signal }) => ({
+      read: () => {
         reads += 1;
-        if (reads === 1) return Promise.resolve({ value: 1, credit: room.reserve(1) });
+        if (reads === 1) return Promise.resolve([{ value: 1, credit: room.reserve(1) }]);
         return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
       },
     }));
-    const reader = walk.through(gather({ size: 5, maxWaitMs: 1_000, clock })).reader();
-    const batch = expect(reader.read({ credits, signal: abort.signal })).rejects.toBe('left');
+    const reader = walk.through(gather({ size: 5, maxWaitMs: 1_000, clock })).reader({ credits, signal: abort.signal });
+    const batch = expect(reader.read()).rejects.toBe('left');
     await clock.settle();
     expect([reads, credits.outstanding, clock.pending]).toEqual([2, 1, 1]);
     abort.abort('left');
@@ -290,8 +290,8 @@ describe('gather', () => {
       ['d', 'e'],
     ])
       .stream.through(gather({ size: 2, maxWaitMs: 0 }))
-      .reader();
-    const { credit } = (await reader.read({ credits, signal: new AbortController().signal })) ?? {};
+      .reader({ credits, signal: new AbortController().signal });
+    const [{ credit } = {}] = (await reader.read()) ?? [];
     const held = [credit?.items];
     for (const items of [4, 1, 6]) {
       credit?.resize(items);
@@ -304,11 +304,11 @@ describe('gather', () => {
 
   it('hands what it holds over before an error of the walk', async () => {
     let reads = 0;
-    const failing = new PageStream<string>(() => ({
-      read: ({ credits }) => {
+    const failing = new PageStream<string>(({ credits }) => ({
+      read: () => {
         reads += 1;
         return reads < 3
-          ? Promise.resolve({ value: `${reads}`, credit: credits.reserve(1) })
+          ? Promise.resolve([{ value: `${reads}`, credit: credits.reserve(1) }])
           : Promise.reject(new Error('the walk failed'));
       },
     }));
@@ -324,9 +324,9 @@ describe('gather', () => {
     const stop = new AbortController();
     const torn = (signal: AbortSignal) =>
       new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('torn'))));
-    const walk = new PageStream<number>(() => ({ read: ({ signal }) => torn(signal) }));
-    const reader = walk.through(gather({ size: 2, maxWaitMs: 1_000 })).reader();
-    const read = expect(reader.read({ credits: creditPool({ max: 10 }), signal: stop.signal })).rejects.toBe('stopped');
+    const walk = new PageStream<number>(({ signal }) => ({ read: () => torn(signal) }));
+    const reader = walk.through(gather({ size: 2, maxWaitMs: 1_000 })).reader({ credits: creditPool({ max: 10 }), signal: stop.signal });
+    const read = expect(reader.read()).rejects.toBe('stopped');
     stop.abort('stopped');
     await read;
   });

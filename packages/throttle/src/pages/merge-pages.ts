@@ -1,7 +1,7 @@
 import { type CreditPool, creditPool } from '../admission/credit-pool.ts';
-import { latestSignal } from '../abort.ts';
+import { onAbort } from '../abort.ts';
 import { rangeChecks } from '../number-checks.ts';
-import type { Delivery, PageReader } from './page-reader.ts';
+import { type Delivery, type PageReader, releaseAll } from './page-reader.ts';
 import { PageStream } from './page-stream.ts';
 
 /** Options of {@link mergePages}. */
@@ -29,83 +29,63 @@ export function mergePages<T>(streams: Iterable<PageStream<T>>, { maxOutstanding
   const max = maxOutstanding === undefined ? MAX_OUTSTANDING : maxOutstanding;
   rangeChecks('mergePages').whole({ maxOutstanding: max }, 1, Infinity);
   const walks = [...streams];
-  return new PageStream(() => {
-    const own = credits ?? creditPool({ max });
-    const isOwn = credits !== undefined || maxOutstanding !== undefined;
+  return new PageStream((given) => {
     // A `for await` loop passes a pool without a limit, so the stream's own pool applies.
-    const creditsFor = (given: CreditPool): CreditPool => (isOwn || given.max === Infinity ? own : given);
-    return mergedReader(
-      walks.map((walk) => walk.reader()),
-      creditsFor,
-    );
+    const isOwn = maxOutstanding !== undefined || given.credits.max === Infinity;
+    const pool = credits ?? (isOwn ? creditPool({ max }) : given.credits);
+    const stop = new AbortController();
+    onAbort(given.signal, (reason) => stop.abort(reason));
+    const readers = walks.map((walk) => walk.reader({ credits: pool, signal: stop.signal }));
+    return merged(readers, stop);
   });
 }
 
-type Arrival<T> = { readonly delivery: Delivery<T>; readonly from: PageReader<T> } | { readonly error: unknown };
+type Arrival<T> = { readonly values: readonly Delivery<T>[]; readonly from: PageReader<T> } | { readonly error: unknown };
 
-function mergedReader<T>(readers: readonly PageReader<T>[], creditsFor: (given: CreditPool) => CreditPool): PageReader<T> {
-  const stopped = new AbortController();
+/** Reads all readers at once, and each of them again when its page was handed over. Ends all of them with the first error. */
+function merged<T>(readers: readonly PageReader<T>[], stop: AbortController): PageReader<T> {
+  const { signal } = stop;
   const idle = [...readers];
   const arrived: Arrival<T>[] = [];
   let reading = 0;
-  /** The walk of the latest value: more values of the same page may be ready. */
-  let latest: PageReader<T> | undefined;
-  let wake: (() => void) | undefined;
-  const stop = (): void => {
-    stopped.abort();
-    for (const arrival of arrived.splice(0)) if ('delivery' in arrival) arrival.delivery.credit.release();
-    wake?.();
+  let wake = (): void => undefined;
+  const drop = (): void => {
+    for (const arrival of arrived.splice(0)) if ('values' in arrival) releaseAll(arrival.values);
   };
-  const watch = latestSignal(stop);
-
-  const begin = (from: PageReader<T>, credits: CreditPool): void => {
+  onAbort(signal, () => {
+    drop();
+    wake();
+  });
+  const begin = async (from: PageReader<T>): Promise<void> => {
     reading += 1;
-    from.read({ credits, signal: stopped.signal }).then(
-      (delivery) => {
-        reading -= 1;
-        if (stopped.signal.aborted) delivery?.credit.release();
-        else if (delivery !== undefined) arrived.push({ delivery, from });
-        wake?.();
-      },
-      (error: unknown) => {
-        reading -= 1;
-        arrived.push({ error });
-        wake?.();
-      },
-    );
+    try {
+      const values = await from.read();
+      if (values !== undefined) arrived.push({ values, from });
+    } catch (error) {
+      arrived.push({ error });
+    }
+    reading -= 1;
+    if (signal.aborted) drop();
+    wake();
   };
-  const take = (): Delivery<T> | undefined => {
-    const more = latest?.take?.();
-    if (more !== undefined || latest === undefined) return more;
-    idle.push(latest);
-    latest = undefined;
-    return undefined;
-  };
-
   return {
-    take,
-    async read({ credits: given, signal }) {
-      watch(signal);
-      const credits = creditsFor(given);
+    async read() {
       for (;;) {
         signal.throwIfAborted();
-        const more = take();
-        if (more !== undefined) return more;
-        for (const reader of idle.splice(0)) begin(reader, credits);
+        for (const reader of idle.splice(0)) void begin(reader);
         const arrival = arrived.shift();
         if (arrival === undefined) {
           if (reading === 0) return undefined;
           await new Promise<void>((resolve) => {
             wake = resolve;
           });
-          continue;
-        }
-        if ('error' in arrival) {
-          stop();
+        } else if ('values' in arrival) {
+          idle.push(arrival.from);
+          return arrival.values;
+        } else {
+          stop.abort();
           throw arrival.error;
         }
-        latest = arrival.from;
-        return arrival.delivery;
       }
     },
   };

@@ -3,22 +3,18 @@ import type { Credit, CreditPool } from '../admission/credit-pool.ts';
 /** A walk that is read page by page, as demand allows. */
 export interface PageReader<T> {
   /**
-   * Requests the next page as soon as budget permits and `credits` has capacity; undefined after the last page. Wait for the result of a
-   * call before the next call. Rejects when the walk has failed, and with `signal.reason` when it was aborted.
+   * Requests the next page as soon as budget permits and credit has capacity. Resolves to the values of the page, or of a stage's output for
+   * it, which may be none; undefined after the last page. Wait for the result of a call before the next call. Rejects when the walk has
+   * failed, and with the signal's reason when it was aborted.
    */
-  read(options: PageReadOptions): Promise<Delivery<T> | undefined>;
-  /**
-   * Returns another value that has already arrived, without waiting; undefined if there is none. Absent if each read returns everything
-   * that has arrived.
-   */
-  take?(): Delivery<T> | undefined;
+  read(): Promise<readonly Delivery<T>[] | undefined>;
 }
 
-/** Options of `PageReader.read`. */
+/** Options of a walk's reader. */
 export interface PageReadOptions {
-  /** Pool from which the page's credit is reserved before the page is requested. */
+  /** Pool from which a page's credit is reserved before the page is requested. */
   readonly credits: CreditPool;
-  /** An abort ends the request in flight, and releases the credit of waiting values. */
+  /** An abort ends the walk: it aborts the request in flight. Abort it when you need no more pages. */
   readonly signal: AbortSignal;
   /** Identifies the walk in the queue and in gauges. Default: the reader provides one. */
   readonly walk?: object;
@@ -30,4 +26,9 @@ export interface Delivery<T> {
   readonly value: T;
   /** Capacity for the items of `value`. Its holder releases it when downstream has processed them. */
   readonly credit: Credit;
+}
+
+/** Releases the credit of deliveries that will never be processed. */
+export function releaseAll(deliveries: Iterable<Delivery<unknown>> = []): void {
+  for (const { credit } of deliveries) credit.release();
 }

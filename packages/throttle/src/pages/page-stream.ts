@@ -1,13 +1,13 @@
 import { Observable, type ObservableInput, of } from 'rxjs';
-import { latestSignal, onAbort } from '../abort.ts';
+import { anySignal } from '../abort.ts';
 import { creditPool } from '../admission/credit-pool.ts';
 import { type DrainOptions, drain } from './drain.ts';
-import type { Delivery, PageReader } from './page-reader.ts';
+import { type Delivery, type PageReader, type PageReadOptions, releaseAll } from './page-reader.ts';
 import { readThrough, type Stage } from './through.ts';
 
 /** Options of a {@link PageStream}. */
 export interface PageStreamOptions {
-  /** An abort ends each walk with the signal's reason, and aborts the request in flight. */
+  /** An abort ends each walk with the signal's reason, after the values that have arrived, and aborts the request in flight. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -19,18 +19,20 @@ export interface PageStreamOptions {
  * - `drain` delivers pages within a limit of outstanding items: a page is done when its projection completes.
  */
 export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
-  readonly #open: () => PageReader<T>;
+  readonly #open: (options: PageReadOptions) => PageReader<T>;
+  readonly #signal: AbortSignal | undefined;
 
-  constructor(begin: () => PageReader<T>, { signal }: PageStreamOptions = {}) {
-    const open = signal === undefined ? begin : () => endedBy(begin(), signal);
+  /** `open` begins a walk. */
+  constructor(open: (options: PageReadOptions) => PageReader<T>, { signal }: PageStreamOptions = {}) {
     // A page is acknowledged when `next` has returned, and only then is the next page requested.
-    super((subscriber) => drain(open, (page) => of(page), { readAhead: 0 }).subscribe(subscriber));
+    super((subscriber) => this.drain((page) => of(page), { readAhead: 0 }).subscribe(subscriber));
     this.#open = open;
+    this.#signal = signal;
   }
 
   /** Delivers the pages to `project`, as the function `drain` does. A page is acknowledged when the result of `project` completes. */
   drain<R>(project: (page: T) => ObservableInput<R>, options?: DrainOptions): Observable<R> {
-    return drain(this.#open, project, options);
+    return drain((reading) => this.reader(reading), project, options);
   }
 
   /**
@@ -57,12 +59,28 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
   through(...given: readonly Stage<never, unknown>[]): PageStream<unknown> {
     // The overloads ensure that each stage reads the output of the one before it.
     const stages = given as readonly Stage<unknown, unknown>[];
-    return new PageStream(() => stages.reduce<PageReader<unknown>>(readThrough, this.#open()));
+    return new PageStream((reading) =>
+      stages.reduce<PageReader<unknown>>((values, stage) => readThrough(values, stage, reading.signal), this.reader(reading)),
+    );
   }
 
-  /** Returns a reader of a new walk, for callers that manage the credit themselves. */
-  reader(): PageReader<T> {
-    return this.#open();
+  /** Begins a walk, for callers that manage the credit themselves. */
+  reader(options: PageReadOptions): PageReader<T> {
+    const { signal } = anySignal([options.signal, this.#signal]);
+    const reader = this.#open({ ...options, signal });
+    const ended = (reason: unknown): never => {
+      signal.throwIfAborted();
+      throw reason;
+    };
+    return {
+      async read() {
+        signal.throwIfAborted();
+        const deliveries = await reader.read().catch(ended);
+        if (!signal.aborted) return deliveries;
+        releaseAll(deliveries);
+        throw signal.reason;
+      },
+    };
   }
 
   /**
@@ -70,72 +88,36 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
    * aborts the request in flight.
    */
   [Symbol.asyncIterator](): AsyncIterator<T, void, undefined> & AsyncIterable<T> {
-    const credits = creditPool({ max: Infinity });
-    const abort = new AbortController();
-    const reader = this.#open();
-    let held: Delivery<T> | undefined;
-    let last: Promise<unknown> = Promise.resolve();
-    const end = (): void => {
-      abort.abort();
-      held?.credit.release();
-      held = undefined;
-    };
-    const read = async (): Promise<IteratorResult<T, void>> => {
-      held?.credit.release();
-      held = undefined;
-      if (abort.signal.aborted) return { done: true, value: undefined };
-      try {
-        held = await reader.read({ credits, signal: abort.signal });
-      } catch (error) {
-        const wasLeft = abort.signal.aborted;
-        end();
-        if (wasLeft) return { done: true, value: undefined };
-        throw error;
-      }
-      if (abort.signal.aborted || held === undefined) {
-        end();
-        return { done: true, value: undefined };
-      }
-      return { done: false, value: held.value };
-    };
+    const left = new AbortController();
+    const values = this.#values(left);
     return {
-      next() {
-        const result = last.then(read);
-        last = result.catch(() => undefined);
-        return result;
-      },
-      // A generator would end only when the page that it waits for has arrived.
+      next: () => values.next(),
+      // A generator alone would end only when the page that it waits for has arrived.
       return() {
-        end();
-        return Promise.resolve({ done: true, value: undefined });
+        left.abort();
+        return values.return();
       },
       [Symbol.asyncIterator]() {
         return this;
       },
     };
   }
-}
 
-/**
- * Returns a reader that also ends with `signal`, not only with the signal of a read: the request in flight is aborted, and reads reject
- * with the signal's reason.
- */
-function endedBy<T>(reader: PageReader<T>, signal: AbortSignal): PageReader<T> {
-  const abort = new AbortController();
-  const end = (reason: unknown): void => abort.abort(reason);
-  const watch = latestSignal(end);
-  return {
-    take: () => (signal.aborted ? undefined : reader.take?.()),
-    async read(options) {
-      watch(options.signal);
-      // The signal may outlive many walks, so each read stops listening to it at its end.
-      const forget = onAbort(signal, end);
-      try {
-        abort.signal.throwIfAborted();
-        return await reader.read({ ...options, signal: abort.signal });
-      } finally {
-        forget();
+  async *#values(left: AbortController): AsyncGenerator<T, void, undefined> {
+    const reader = this.reader({ credits: creditPool({ max: Infinity }), signal: left.signal });
+    let ready: readonly Delivery<T>[] | undefined;
+    try {
+      while ((ready = await reader.read()) !== undefined) {
+        for (const { value, credit } of ready) {
+          yield value;
+          credit.release();
+        }
       }
-    },
-  };
+    } catch (error) {
+      if (!left.signal.aborted) throw error;
+    } finally {
+      left.abort();
+      releaseAll(ready);
+    }
+  }
 }

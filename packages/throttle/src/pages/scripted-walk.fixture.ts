@@ -1,5 +1,5 @@
 import type { Credit, CreditPool } from '../admission/credit-pool.ts';
-import type { PageReader } from './page-reader.ts';
+import type { PageReader, PageReadOptions } from './page-reader.ts';
 import { PageStream } from './page-stream.ts';
 
 export interface ScriptedWalkOptions {
@@ -12,10 +12,10 @@ export interface ScriptedWalkOptions {
 /** Creates a walk through these pages, with one item per value. `asked` counts the requested pages and items. */
 export function scriptedWalk<T>(pages: readonly (readonly T[])[], { reserve, latency }: ScriptedWalkOptions = {}) {
   const asked = { pages: 0, items: 0 };
-  const open = (): PageReader<readonly T[]> => {
+  const open = ({ credits, signal }: PageReadOptions): PageReader<readonly T[]> => {
     let next = 0;
     return {
-      async read({ credits, signal }) {
+      async read() {
         const page = pages[next];
         if (page === undefined) return undefined;
         const items = reserve ?? page.length;
@@ -25,7 +25,7 @@ export function scriptedWalk<T>(pages: readonly (readonly T[])[], { reserve, lat
         asked.items += page.length;
         await latency?.();
         credit.resize(page.length);
-        if (!signal.aborted) return { value: page, credit };
+        if (!signal.aborted) return [{ value: page, credit }];
         credit.release();
         throw signal.reason;
       },

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { defer, lastValueFrom, NEVER, of, range, take, toArray } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect, it } from 'vitest';
-import { type Credit, type CreditPool, creditPool } from '../admission/credit-pool.ts';
+import { type CreditPool, creditPool } from '../admission/credit-pool.ts';
 import { PageStream } from './page-stream.ts';
 import { type Transform, transform } from './transform.ts';
 import { scriptedWalk } from './scripted-walk.fixture.ts';
@@ -103,13 +103,12 @@ describe('PageStream.through', () => {
         subscription.unsubscribe();
       },
       async (stream, credits) => {
-        const reader = stream.reader();
         const abort = new AbortController();
-        const first = await reader.read({ credits, signal: abort.signal });
+        const values = await stream.reader({ credits, signal: abort.signal }).read();
         abort.abort();
-        // The delivered value still holds the credit of its page.
+        // The delivered values still hold the credit of their page.
         expect(credits.outstanding).toBe(3);
-        first?.credit.release();
+        for (const { credit } of values ?? []) credit.release();
       },
     ];
     for (const one of leave) {
@@ -124,11 +123,11 @@ describe('PageStream.through', () => {
     const credits = creditPool({ max: 100 });
     const abort = new AbortController();
     const come: (() => void)[] = [];
-    const walk = new PageStream<readonly number[]>(() => ({
-      read: ({ credits: room }) =>
-        new Promise((resolve) => come.push(() => resolve(come.length > 1 ? undefined : { value: [1, 2], credit: room.reserve(2) }))),
+    const walk = new PageStream<readonly number[]>(({ credits: room }) => ({
+      read: () =>
+        new Promise((resolve) => come.push(() => resolve(come.length > 1 ? undefined : [{ value: [1, 2], credit: room.reserve(2) }]))),
     }));
-    const page = expect(walk.through(flatten()).reader().read({ credits, signal: abort.signal })).rejects.toBe(left);
+    const page = expect(walk.through(flatten()).reader({ credits, signal: abort.signal }).read()).rejects.toBe(left);
     abort.abort(left);
     come[0]?.();
     await turn();
@@ -140,12 +139,11 @@ describe('PageStream.through', () => {
   it("shares a page's room among its values, and gives it back when the last of them has, however often the others do", async () => {
     const credits = creditPool({ max: 100 });
     const { signal } = new AbortController();
-    const page = new PageStream<readonly number[]>(() => ({
-      read: ({ credits: room }) => Promise.resolve({ value: [1, 2, 3], credit: room.reserve(10) }),
+    const page = new PageStream<readonly number[]>(({ credits: room }) => ({
+      read: () => Promise.resolve([{ value: [1, 2, 3], credit: room.reserve(10) }]),
     }));
-    const reader = page.through(flatten()).reader();
-    const held: Credit[] = [];
-    for (let i = 0; i < 3; i += 1) held.push(...[await reader.read({ credits, signal })].flatMap((one) => one?.credit ?? []));
+    const values = await page.through(flatten()).reader({ credits, signal }).read();
+    const held = values?.map(({ credit }) => credit) ?? [];
     expect(held.map(({ items }) => items)).toEqual([3, 3, 4]);
     const [first, second] = held;
     first?.resize(7);

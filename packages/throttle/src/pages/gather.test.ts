@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 import { virtualClock } from '../testing/index.ts';
-import { Batcher } from './batcher.ts';
+import { Batcher } from './gather.ts';
 
 function threes(values: AsyncIterator<number, undefined> | Iterator<number, undefined>) {
   const clock = virtualClock();
-  const read = async () => (await values.next()).value;
+  const read = async () => {
+    const { value } = await values.next();
+    return value === undefined ? undefined : [value];
+  };
   return { clock, batches: new Batcher(read, ({ length }) => length === 3, 200, clock) };
 }
 
@@ -52,18 +55,12 @@ test('no further than the batch is read', async () => {
   expect(reads).toBe(3);
 });
 
-test('available values are used without a read', async () => {
-  const ready = [1, 2];
+test('values that arrived together are in order, across batches, without another read', async () => {
   let reads = 0;
-  const read = async () => ((reads += 1), undefined);
-  const batches = new Batcher(
-    read,
-    () => false,
-    200,
-    virtualClock(),
-    () => ready.shift(),
-  );
-  expect([await batches.next(), reads]).toEqual([[1, 2], 1]);
+  const read = async () => ((reads += 1), reads === 1 ? [1, 2, 3, 4, 5] : undefined);
+  const batches = new Batcher(read, ({ length }) => length === 2, 200, virtualClock());
+  expect([await batches.next(), await batches.next(), reads]).toEqual([[1, 2], [3, 4], 1]);
+  expect([await batches.next(), reads]).toEqual([[5], 2]);
 });
 
 test('an error comes after the values before it, and again', async () => {
@@ -78,15 +75,15 @@ test('an error comes after the values before it, and again', async () => {
   await expect(batches.next()).rejects.toThrow('torn');
 });
 
-test('a value that comes after its batch was whole is what `late` resolves to', async () => {
-  expect(await threes([][Symbol.iterator]()).batches.late()).toBeUndefined();
+test('a value that comes after its batch was whole is in the rest', async () => {
+  expect(await threes([][Symbol.iterator]()).batches.rest()).toEqual([]);
   const { values, give } = given();
   const { clock, batches } = threes(values);
   const first = batches.next();
   give(1);
   await clock.advance(200);
   expect(await first).toEqual([1]);
-  const late = batches.late();
+  const rest = batches.rest();
   give(2);
-  expect(await late).toBe(2);
+  expect(await rest).toEqual([2]);
 });
