@@ -13,7 +13,6 @@ export interface Tarball {
 const NARROW: ReadonlyMap<string, { readonly spelled: RegExp; readonly words: string }> = new Map([
   ['kafkajs', { spelled: /^\d/u, words: 'an exact version' }],
   ['undici', { spelled: /^\d/u, words: 'an exact version' }],
-  ['zod', { spelled: /^\d/u, words: 'an exact version' }],
   ['@opentelemetry/api', { spelled: /^~/u, words: 'a range with ~' }],
 ]);
 const WIDE = { spelled: /^\^/u, words: 'a range with ^' };

@@ -4,7 +4,7 @@ const UNITS: Readonly<Record<string, number>> = { B: 1, KiB: 2 ** 10, MiB: 2 ** 
 
 /** Returns a schema for a size: text such as `16MiB`, with B, KiB, MiB or GiB, or a number of bytes. The parsed value is in bytes. */
 export function byteSize(): z.ZodType<number, string | number> {
-  const schema = z.union([z.int(), z.string()]).transform((given, context) => {
+  const schema = z.union([z.string(), z.int()]).transform((given, context) => {
     const bytes = typeof given === 'number' ? given : bytesOf(given);
     const flaw = flawOf(bytes);
     if (flaw !== undefined) context.addIssue({ code: 'custom', message: flaw });

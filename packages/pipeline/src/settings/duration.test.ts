@@ -29,7 +29,7 @@ it.each([
   ['0s', 'must be longer than 0.'],
   [0, 'must be longer than 0.'],
   [-1, 'must be longer than 0.'],
-  [NaN, 'must be a number or text.'],
+  [NaN, 'must be text or a number.'],
   ['999999999999999999d', 'is longer than the maximum of 3650d.'],
 ])('refuses %j with what was probably meant', (given, message) => {
   expect(flawOf(given)).toBe(message);

@@ -20,7 +20,7 @@ export interface DurationOptions {
  * maximum is 3,650 days. The parsed value is in milliseconds.
  */
 export function duration({ zero = false }: DurationOptions = {}): z.ZodType<number, string | number> {
-  const schema = z.union([z.number(), z.string()]).transform((given, context) => {
+  const schema = z.union([z.string(), z.number()]).transform((given, context) => {
     const ms = typeof given === 'number' ? given : msOf(given);
     const flaw = ms === undefined ? `isn't a duration. Write ${proposal(String(given))}.` : flawOf(ms, zero);
     if (flaw !== undefined) context.addIssue({ code: 'custom', message: flaw });

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { isOfFile, ofFile } from './scalar.ts';
+import { byFit, isOfFile, isOfWrongKind, readAs } from './scalar.ts';
 import { placeOf } from './thrown.ts';
 
 /** One error or warning about options. */
@@ -33,10 +33,10 @@ export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: un
   let parsed: z.ZodSafeParseResult<z.output<Schema>>;
   try {
     const isRead = isOfFile(given);
-    parsed = (isRead ? ofFile(schema) : schema).safeParse(given, {
+    parsed = schema.safeParse(isRead ? readAs(schema, given) : given, {
       error: (issue) => keysText(issue) ?? optionWords(issue),
       reportInput: true,
-      // `ofFile` copies the schema for this call, so compiling it would take more time than it saves.
+      // A file is read once, so compiling its schema would take more time than it saves.
       jitless: isRead,
     });
   } catch (cause) {
@@ -165,28 +165,16 @@ function codeOf(issue: z.core.$ZodIssue): Pick<OptionIssue, 'code'> {
 }
 
 /**
- * Returns the issues of the alternative that was probably meant: the one with the fewest issues of the wrong kind, then the fewest unknown
- * keys, then the fewest issues. If each alternative has an issue of the wrong kind, returns one issue that names the expected kinds, or
- * undefined if there are no names.
+ * Returns the issues of the alternative that was probably meant. If each alternative has an issue of the wrong kind, returns one issue that
+ * names the expected kinds, or undefined if there are no names.
  */
 function closest(alternatives: readonly (readonly z.core.$ZodIssue[])[], path: OptionIssue['path']): OptionIssue[] | undefined {
-  const ranked = alternatives.map((issues) => {
-    const wrongKind = issues.filter(isOfWrongKind);
-    const unknown = issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 0), 0);
-    return { issues, rank: [wrongKind.length, unknown, issues.length] };
-  });
-  ranked.sort((a, b) => a.rank.map((own, i) => own - (b.rank[i] ?? 0)).find((difference) => difference !== 0) ?? 0);
+  const ranked = alternatives.toSorted(byFit);
   const [best] = ranked;
   if (best === undefined) return undefined;
-  if (best.rank[0] === 0) return flat(best.issues, path);
-  const kinds = ranked.flatMap(({ issues }) => issues.flatMap(kindsOf));
+  if (!best.some(isOfWrongKind)) return flat(best, path);
+  const kinds = ranked.flatMap((issues) => issues.flatMap(kindsOf));
   return kinds.length === 0 ? undefined : [{ path, ...ofType(kinds) }];
-}
-
-function isOfWrongKind(issue: z.core.$ZodIssue): boolean {
-  if (issue.path.length > 0) return false;
-  if (issue.code === 'invalid_union') return issue.errors.every((alternative) => alternative.some(isOfWrongKind));
-  return issue.code === 'invalid_type' || issue.code === 'invalid_value';
 }
 
 function kindsOf(issue: z.core.$ZodIssue): readonly string[] {

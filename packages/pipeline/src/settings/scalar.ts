@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
-import type * as z from 'zod';
 // Importing the namespace `z.core` would put all of zod, with its locales, into every bundle.
-import { type $ZodType, type $ZodTypes, clone, globalRegistry } from 'zod/v4/core';
+import { type $ZodIssue, type $ZodType, type $ZodTypes, type $ZodUnionDef, globalRegistry, safeParse } from 'zod/v4/core';
 
 /** The symbol is global, because a user's folder can have its own installation of this package. */
 const SCALAR: unique symbol = Symbol.for('headgate.scalar');
@@ -53,140 +52,127 @@ export function isOfFile(given: unknown): boolean {
 
 type Trait = 'isSecret' | 'isPath' | 'isAddress';
 type Schema = $ZodType;
+type Def = $ZodTypes['_zod']['def'];
 
 /**
- * Returns a copy of a schema that reads values of a configuration file. It reads text as written, so that an unquoted ID loses no digits.
- * Numbers and booleans can come from variables, except where a union also accepts text. A union tries its schemas in order. Relative paths
- * (`format: 'path'`) are resolved against the scalar's folder. Refinements and transforms get the same input as for options in code.
+ * Returns the value with each scalar as the schema needs it. Text stays as written, so that an unquoted ID loses no digits. Numbers and
+ * booleans can come from variables, except where a union also accepts text. A union reads the value by the first of its schemas that then
+ * accepts it. Relative paths (`format: 'path'`) are resolved against the scalar's folder.
  */
-export function ofFile<Given extends z.ZodType>(schema: Given): Given {
-  return copyOf(schema, [], new Map()).schema as Given;
+export function readAs(schema: Schema, value: unknown): unknown {
+  return read(schema, value, [], false);
 }
 
-interface Copy {
-  readonly schema: Schema;
-  /** Contains `text` if the schema accepts any text, and `numbers` if it accepts any number or boolean. */
-  readonly takes: readonly ('text' | 'numbers')[];
-}
-
-interface Reading {
-  /** Converts a scalar to the schema's input. Default: the value as written. */
-  readonly single?: (scalar: Scalar) => unknown;
-  /** Converts any other value to the schema's input. Default: unchanged. */
-  readonly several?: (value: unknown) => unknown;
-  readonly takes?: Copy['takes'];
-}
-
-/** Copies a schema and those within it. `above`: traits of the enclosing schemas that pass their value on to this one. */
-function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Copy>): Copy {
-  const found = above.length === 0 ? copies.get(schema) : undefined;
-  if (found !== undefined) return found;
+/** `above`: traits of the enclosing schemas that pass their value on to this one. `asText`: reads numbers and booleans as text, too. */
+function read(schema: Schema, value: unknown, above: readonly Trait[], asText: boolean): unknown {
+  if (value !== null && typeof value !== 'object') return value;
   const traits = [...above, ...traitsOf(schema)];
-  const same = (one: Schema): Copy => copyOf(one, traits, copies);
-  const other = (one: Schema): Schema => copyOf(one, [], copies).schema;
+  const same = (one: Schema, of: unknown = value): unknown => read(one, of, traits, asText);
   const { def } = (schema as $ZodTypes)._zod;
-  const copied = (parts: object): Schema => clone(schema, { ...def, ...parts });
-  /** Copies a schema that passes its value on to the schemas within it. */
-  const handing = (parts: object, takes: Copy['takes']): Copy => {
-    const copy = { schema: copied(parts), takes };
-    if (above.length === 0) copies.set(schema, copy);
-    return copy;
-  };
-  /** Copies a schema that reads its value. `parts`: copies of the schemas within it. */
-  const reading = ({ single = asWritten, several = (value) => value, takes = [] }: Reading, parts: object = {}): Copy => {
-    const copy = handing(parts, takes);
-    const own = copy.schema._zod;
-    const run = own.run.bind(own);
-    own.run = (payload, context) => {
-      const { value } = payload;
-      if (isScalar(value)) note(value, traits);
-      payload.value = isScalar(value) ? single(value) : several(value);
-      return run(payload, context);
-    };
-    return copy;
-  };
-
-  // A duration or size, which in a file is text with a unit. In code, it can also be a number.
-  if (metaOf(schema)['type'] === 'string') return reading({ single: ({ text }) => text, takes: ['text'] });
-  if ('innerType' in def) {
-    const inner = same(def.innerType);
-    return handing({ innerType: inner.schema }, inner.takes);
-  }
-  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- no value of a file becomes one of the others
+  if ('innerType' in def) return same(def.innerType);
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the others have no schemas within them
   switch (def.type) {
-    case 'string':
-    case 'template_literal': {
-      const isPath = traits.includes('isPath');
-      const single = ({ text, folder }: Scalar): string => (isPath && text.trim() !== '' && !isPem(text) ? resolve(folder, text) : text);
-      return reading({ single, takes: ['text'] });
-    }
-    case 'number':
-    case 'boolean':
-      return reading({ single: ({ text, bare }) => bare ?? text, takes: ['numbers'] });
-    case 'enum':
-    case 'literal': {
-      const words: readonly unknown[] = def.type === 'enum' ? Object.values(def.entries) : def.values;
-      return reading({ single: ({ text, bare }) => (words.includes(bare) ? bare : text) });
-    }
+    case 'lazy':
+      return same(def.getter());
+    case 'intersection':
+      return same(def.right, same(def.left));
+    case 'union':
+      return readUnion(def, value, traits, asText);
+    case 'pipe':
+      if (def.in._zod.def.type !== 'transform') return same(def.in);
+      return isScalar(value) ? same(def.out) : plain(value, traits);
+    case 'never':
+      return value;
     case 'any':
     case 'unknown':
     case 'custom':
-      return reading({ several: (value) => plain(value, traits) });
-    case 'object': {
-      // The properties are copied on demand, because a schema can contain itself.
-      const lazily = (key: string) => [key, { enumerable: true, get: () => other(def.shape[key] as Schema) }] as const;
-      const shape = Object.defineProperties({}, Object.fromEntries(Object.keys(def.shape).map(lazily)));
-      return reading({}, { shape, ...(def.catchall !== undefined && { catchall: other(def.catchall) }) });
-    }
-    case 'record':
-      return reading({}, { valueType: other(def.valueType) });
-    case 'tuple':
-      return reading({}, { items: def.items.map(other), rest: def.rest && other(def.rest) });
-    case 'array': {
-      const element = copyOf(def.element, [], copies);
-      const several = (value: unknown): unknown => {
-        if (element.takes.includes('text') && Array.isArray(value))
-          for (const one of value) if (isMapping(one) && isScalar(one['file'])) one['file'].namesList = true;
-        // In YAML, a list whose entries are all commented out is null.
-        return value === null ? [] : value;
-      };
-      return reading({ several }, { element: element.schema });
-    }
-    case 'union': {
-      const options = def.options.map(same);
-      const { discriminator: key } = def as { readonly discriminator?: string };
-      const parts = { options: options.map((one) => one.schema) };
-      if (key !== undefined)
-        return reading({ several: (value) => (isMapping(value) ? { ...value, [key]: plain(value[key], []) } : value) }, parts);
-      const copy = handing(
-        parts,
-        options.flatMap(({ takes }) => takes),
-      );
-      const texts = options.filter(({ takes }) => takes.includes('text') || takes.length === 0);
-      if (copy.takes.includes('text') && texts.length < options.length) {
-        const ofText = copied({ options: texts.map((one) => one.schema) })._zod;
-        const own = copy.schema._zod;
-        const run = own.run.bind(own);
-        own.run = (payload, context) =>
-          isScalar(payload.value) && isText(payload.value) ? ofText.run(payload, context) : run(payload, context);
-      }
-      return copy;
-    }
-    case 'intersection': {
-      const [left, right] = [same(def.left), same(def.right)];
-      return handing({ left: left.schema, right: right.schema }, [...left.takes, ...right.takes]);
-    }
-    case 'lazy':
-      return handing({ getter: () => same(def.getter()).schema, _cachedInner: undefined }, []);
-    case 'pipe': {
-      const [before, { takes }] = [same(def.in), same(def.out)];
-      if (def.in._zod.def.type !== 'transform') return handing({ in: before.schema }, before.takes);
-      const single = ({ text, bare }: Scalar): unknown => (takes.includes('text') ? text : (bare ?? text));
-      return reading({ single, several: (value) => plain(value, traits) });
+    case 'transform':
+      return plain(value, traits);
+    default:
+      return isScalar(value) ? single(def, value, traits, asText) : several(def, value);
+  }
+}
+
+function single(def: Def, scalar: Scalar, traits: readonly Trait[], asText: boolean): unknown {
+  note(scalar, traits);
+  const { text, bare, hasVariable, folder } = scalar;
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- no value of a file becomes one of the others
+  switch (def.type) {
+    case 'string':
+    case 'template_literal':
+      return traits.includes('isPath') && text.trim() !== '' && !isPem(text) ? resolve(folder, text) : text;
+    case 'number':
+    case 'boolean':
+      return asText ? text : (bare ?? text);
+    case 'enum':
+    case 'literal': {
+      const words: readonly unknown[] = def.type === 'enum' ? Object.values(def.entries) : def.values;
+      return words.find((word) => word === bare || (hasVariable === true && String(word) === text)) ?? text;
     }
     default:
-      return reading({});
+      return asWritten(scalar);
   }
+}
+
+function several(def: Def, value: unknown): unknown {
+  const part = (one: Schema | null | undefined, of: unknown): unknown => (one ? read(one, of, [], false) : of);
+  // In YAML, a list whose entries are all commented out is null.
+  if (def.type === 'array' && value === null) return [];
+  if (def.type === 'array' && Array.isArray(value)) {
+    if (takesText(def.element)) for (const one of value) if (isMapping(one) && isScalar(one['file'])) one['file'].namesList = true;
+    return value.map((one) => part(def.element, one));
+  }
+  if (def.type === 'tuple' && Array.isArray(value)) return value.map((one, i) => part(def.items[i] ?? def.rest, one));
+  if (!isMapping(value) || (def.type !== 'object' && def.type !== 'record')) return value;
+  const schemaOf = (key: string) =>
+    def.type === 'record' ? def.valueType : Object.hasOwn(def.shape, key) ? (def.shape[key] as Schema) : def.catchall;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, part(schemaOf(key), one)]));
+}
+
+/** Reads the value by the first schema that accepts it. If none does, by the one that was probably meant. */
+function readUnion(def: $ZodUnionDef, value: unknown, traits: readonly Trait[], asText: boolean): unknown {
+  const { discriminator: key } = def as { readonly discriminator?: string };
+  const given = key !== undefined && isMapping(value) ? { ...value, [key]: plain(value[key], []) } : value;
+  const chosen = def.options.filter((one) => key !== undefined && one._zod.propValues?.[key]?.has(Object(given)[key]) === true);
+  const tried: { readonly reading: unknown; readonly issues: readonly $ZodIssue[] }[] = [];
+  for (const onlyText of isScalar(given) && isText(given) ? [true, asText] : [asText]) {
+    for (const option of chosen.length === 0 ? def.options : chosen) {
+      const reading = read(option, given, traits, onlyText);
+      const { error } = safeParse(option, reading, { jitless: true });
+      if (error === undefined) return reading;
+      tried.push({ reading, issues: error.issues });
+    }
+  }
+  return tried.toSorted((one, other) => byFit(one.issues, other.issues))[0]?.reading;
+}
+
+/**
+ * Puts the issues of the alternative of a union that was probably meant before others: those with the fewest issues of the wrong kind, then
+ * the fewest unknown keys, then the fewest issues.
+ */
+export function byFit(one: readonly $ZodIssue[], other: readonly $ZodIssue[]): number {
+  const unknownKeys = (issues: readonly $ZodIssue[]): number =>
+    issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys : [])).length;
+  return (
+    one.filter(isOfWrongKind).length - other.filter(isOfWrongKind).length ||
+    unknownKeys(one) - unknownKeys(other) ||
+    one.length - other.length
+  );
+}
+
+/** True for an issue of the value itself, rather than of a part of it, that no other value of its kind mends. */
+export function isOfWrongKind(issue: $ZodIssue): boolean {
+  if (issue.path.length > 0) return false;
+  if (issue.code === 'invalid_union') return issue.errors.every((alternative) => alternative.some(isOfWrongKind));
+  return issue.code === 'invalid_type' || issue.code === 'invalid_value';
+}
+
+/** True if a list of these values can also name a file with a text per line. */
+function takesText(schema: Schema): boolean {
+  const { def } = (schema as $ZodTypes)._zod;
+  if ('innerType' in def) return takesText(def.innerType);
+  if (def.type === 'pipe') return takesText(def.in) || takesText(def.out);
+  return def.type === 'string' || (def.type === 'union' && def.options.some(takesText));
 }
 
 /** The value, for a schema that accepts both text and numbers. */
@@ -232,7 +218,7 @@ function traitsOf(schema: Schema): readonly Trait[] {
 }
 
 /** True if the schema's value becomes a secret, even if it passes through several schemas first. */
-export function becomesSecret(schema: z.core.$ZodType): boolean {
+export function becomesSecret(schema: Schema): boolean {
   if (metaOf(schema)['writeOnly'] === true) return true;
   const { in: before, out: then, innerType } = schema._zod.def as Readonly<Partial<Record<'in' | 'out' | 'innerType', Schema>>>;
   return [before, then, innerType].some((one) => one !== undefined && becomesSecret(one));
