@@ -95,7 +95,7 @@ function read(schema: Schema, value: unknown, above: readonly Trait[], asText: b
 
 function single(def: Def, scalar: Scalar, traits: readonly Trait[], asText: boolean): unknown {
   note(scalar, traits);
-  const { text, bare, hasVariable, folder } = scalar;
+  const { text, bare, folder } = scalar;
   // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- no value of a file becomes one of the others
   switch (def.type) {
     case 'string':
@@ -107,7 +107,7 @@ function single(def: Def, scalar: Scalar, traits: readonly Trait[], asText: bool
     case 'enum':
     case 'literal': {
       const words: readonly unknown[] = def.type === 'enum' ? Object.values(def.entries) : def.values;
-      return words.find((word) => word === bare || (hasVariable === true && String(word) === text)) ?? text;
+      return words.includes(bare) ? bare : text;
     }
     default:
       return asWritten(scalar);
