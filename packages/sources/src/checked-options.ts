@@ -3,7 +3,7 @@ import { ABOVE_0, type NumberChecks, numberChecks } from '@headgate/throttle/int
 import { budgetOf, mergedBudgets, type NamedBudgets } from './budgets.ts';
 import { proxyVariables } from './http/connections.ts';
 import type { RequestAllowance } from './request-allowance.ts';
-import { readable, SourceError, thrown } from './source-error.ts';
+import { SourceError, thrown } from './source-error.ts';
 import type { AttemptEvent, Budgets, Credential, SourceOptions } from './source-options.ts';
 import { VERSION } from './version.ts';
 
@@ -116,7 +116,7 @@ export function observer(service: string, onAttempt: (event: AttemptEvent) => vo
       if (warned) return;
       warned = true;
       process.emitWarning(
-        `${service}: onAttempt threw ${thrown(readable(error))}. Requests continue. Fix onAttempt: its further errors aren't shown.`,
+        `${service}: onAttempt threw ${thrown(error)}. Requests continue. Fix onAttempt: its further errors aren't shown.`,
       );
     }
   };

@@ -430,14 +430,10 @@ test('words of a classifier that throws are shown without the secret that they q
   expect(error).not.toContain('token-of-a');
 });
 
-test.each([
-  ['no verdict', undefined, "reading 'kind'"],
-  ['a verdict of an unknown kind', { kind: 'fine' }, 'unknown kind fine'],
-  ['a verdict whose error is not a SourceError', { kind: 'unauthorized', error: new Error('no') }, "isn't a SourceError"],
-])('a classifier that returns %s ends that query alone', async (_, verdict, words) => {
+test('a classifier that returns no verdict ends that query alone', async () => {
   let calls = 0;
-  const scene = await play([], {}, { classify: () => ((calls += 1) === 1 ? (verdict as never) : { kind: 'ok', value: 'good' }) });
-  await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_CLASSIFY', message: expect.stringContaining(words) });
+  const scene = await play([], {}, { classify: () => ((calls += 1) === 1 ? (undefined as never) : { kind: 'ok', value: 'good' }) });
+  await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_CLASSIFY', message: expect.stringContaining("reading 'kind'") });
   await expect(scene.query()).resolves.toMatchObject({ value: 'good' });
 });
 
@@ -483,38 +479,13 @@ describe('a definition that throws ends that query with its cause, and no other'
       retryable: false,
       endsSource: false,
       cause,
-      message: `${about}${name} of the toy source threw TypeError: no such path. Fix the definition of the source.`,
+      message: expect.stringMatching(
+        new RegExp(`^${about}${name} of the toy source threw TypeError: no such path \\(at .*define-source.test.ts.*\\)\\. Fix the`),
+      ),
     });
     expect(scene.server.requests).toHaveLength(requests);
     expect(scene.credits.outstanding).toBe(0);
     expect((await scene.query('/y')).value).toBe('good');
-  });
-
-  const revoked = Proxy.revocable({}, {});
-  revoked.revoke();
-  test.each<[string, unknown]>([
-    [
-      'whose message throws',
-      Object.defineProperty(new Error('no'), 'message', {
-        get() {
-          throw new Error('no message');
-        },
-      }),
-    ],
-    ['whose message is a symbol', Object.assign(new Error('no'), { message: Symbol('no text') })],
-    ['that is a revoked proxy', revoked.proxy],
-  ])('an error %s is no fault of the credential', async (_, error) => {
-    const broken = (): never => {
-      throw error;
-    };
-    for (const name of ['toRequest', 'classify', 'subject', 'items', 'itemsOf', 'weights', 'evidence'] as const) {
-      const scene = await play([], {}, { [name]: broken });
-      await expect(scene.query()).rejects.toMatchObject({
-        code: name === 'classify' ? 'HEADGATE_CLASSIFY' : 'HEADGATE_DEFINITION',
-        message: expect.stringContaining(`${name} of the toy source threw Error: it threw a value that can't be read`),
-        endsSource: false,
-      });
-    }
   });
 
   test('a message that quotes a whole response is cut', async () => {

@@ -9,11 +9,7 @@ import { scriptedServer } from './testing/scripted-server.ts';
 /** Plain JavaScript isn't type-checked: a header's text can pass for a number. */
 const text = '5000' as unknown as number;
 const functions: [name: string, part: Partial<SourceDefinition<string, string>>][] = [
-  ['classify', { classify: () => ({ kind: 'rate-limited', retryInMs: text, reason: 'slow down' }) }],
-  ['classify', { classify: () => ({ kind: 'transient', retryInMs: text, reason: 'broken' }) }],
   ['classify', { classify: () => ({ kind: 'ok', value: 'good', cost: { rate: text } }) }],
-  ['evidence', { evidence: () => ({ rate: { remaining: text, resetInMs: 1 } }) }],
-  ['evidence', { evidence: () => ({ rate: { remaining: 1, resetInMs: text } }) }],
   ['items', { items: () => text }],
   ['itemsOf', { itemsOf: () => text }],
   ['weights', { weights: () => ({ rate: text }) }],

@@ -97,60 +97,55 @@ export class SourceError extends Error {
 }
 
 /**
- * Calls a function of a definition. Passes its `SourceError` on, and wraps any other error in a `SourceError` with `HEADGATE_DEFINITION`,
- * which ends only this query. `subject`: the user, ISBN or page of the query, if it is known. `name`: the function.
+ * Calls a function of a definition, and reads its result with `read`. Passes its `SourceError` on, and wraps any other error in a
+ * `SourceError` with `HEADGATE_DEFINITION` (`HEADGATE_CLASSIFY` for `classify`), which ends only this query. `about`: fields of that error.
+ * `name`: the function.
  */
-export function ofDefinition<T>(service: string, subject: string | undefined, name: string, call: () => T): T {
+export function ofDefinition<Given, Result>(
+  about: Pick<SourceErrorOptions, 'service' | 'subject' | 'credential' | 'status'>,
+  name: string,
+  call: () => Given,
+  read: (given: Given) => Result,
+): Result {
+  const failed = (cause: unknown, place = ''): SourceError => {
+    if (cause instanceof SourceError) return cause;
+    const { service, subject = service } = about;
+    const code = name === 'classify' ? 'HEADGATE_CLASSIFY' : 'HEADGATE_DEFINITION';
+    const message = `${subject}: ${name} of the ${service} source threw ${thrown(cause)}${place}. Fix the definition of the source.`;
+    return new SourceError({ ...about, code, retryable: false, message, cause });
+  };
+  let given: Given;
   try {
-    return atOnce(call());
-  } catch (error) {
-    const cause = readable(error);
-    if (cause instanceof SourceError) throw cause;
-    const message = `${subject ?? service}: ${name} of the ${service} source threw ${thrown(cause)}. Fix the definition of the source.`;
-    throw new SourceError({
-      code: 'HEADGATE_DEFINITION',
-      retryable: false,
-      service,
-      message,
-      cause,
-      subject,
-    });
+    given = call();
+  } catch (cause) {
+    throw failed(cause, placeOf(cause));
+  }
+  try {
+    return read(atOnce(given));
+  } catch (cause) {
+    throw failed(cause);
   }
 }
 
 /** Maximum characters of a thrown message, which may quote a whole response. */
 const MAX_WORDS = 2_000;
 
-/** Describes the error that a definition's function has thrown. */
+/** Describes an error that a user's function has thrown. */
 export function thrown(cause: unknown): string {
   return cause instanceof Error ? `${cause.name}: ${cause.message}`.slice(0, MAX_WORDS) : "a value that isn't an Error";
 }
 
-/** Returns a thrown value, or an Error in its place if reading the value throws, for example because of a getter or a revoked proxy. */
-export function readable(error: unknown): unknown {
-  try {
-    if (error instanceof Error) [error.name, error.message, error.stack, 'code' in error && error.code].join();
-    return error;
-  } catch {
-    return new Error("it threw a value that can't be read");
-  }
+/** Returns the first line of an error's stack, in parentheses. Empty if there is none. */
+function placeOf(cause: unknown): string {
+  const line = cause instanceof Error ? /^\s+at .*$/m.exec(cause.stack ?? '')?.[0].trim() : undefined;
+  return line === undefined ? '' : ` (${line})`;
 }
 
-/**
- * Returns the result of a definition's function. Throws a `TypeError` for a promise, and ignores its rejection, which would otherwise end
- * the process.
- */
-export function atOnce<T>(given: T): T {
+/** Throws a `TypeError` for a promise, and ignores its rejection, which would otherwise end the process. */
+function atOnce<T>(given: T): T {
   if (!(given instanceof Promise)) return given;
   given.catch(() => undefined);
   throw new TypeError('it returned a promise, and must return synchronously');
-}
-
-/** Throws a `TypeError` unless each number of a function's result is a number or undefined. Plain JavaScript can return text. */
-export function assertNumbers(given: Readonly<Record<string, unknown>>): void {
-  for (const [name, value] of Object.entries(given)) {
-    if (value !== undefined && typeof value !== 'number') throw new TypeError(`it returned a ${name} that isn't a number`);
-  }
 }
 
 /** Returns the result of a definition's function. Throws a `RangeError` unless it is a whole number from 0. */

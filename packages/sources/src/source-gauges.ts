@@ -1,16 +1,13 @@
 import { budgetSlots, type NamedBudget } from './budget-slots.ts';
 import { nextReset } from './budgets.ts';
-import type { ExecutionContext, RunningQuery } from './retry/executor.ts';
-import type { SharedLimits } from './retry/shared-limits.ts';
+import type { RunningQuery } from './retry/executor.ts';
+import type { SourceParts } from './source-parts.ts';
 import type { QueryState, QueryStatus, Source, SourceBudgetGauge } from './source.ts';
 
 /** Creates the functions that return the state of a source. */
-export function sourceGauges(
-  { options, pool, credentials, admission, breaker, underWay, inFlight }: ExecutionContext<never, unknown>,
-  shared: SharedLimits,
-): Pick<Source<unknown, unknown>, 'gauges' | 'slots'> {
+export function sourceGauges(parts: SourceParts<never, unknown>): Pick<Source<unknown, unknown>, 'gauges' | 'slots'> {
+  const { options, pool, credentials, admission, breaker, inFlight, shared, budgets: names } = parts;
   const { clock, concurrency } = options;
-  const names = Object.keys(options.budgets);
 
   const inUse = (): readonly (NamedBudget & { readonly credential?: string })[] => {
     const own = pool.members.flatMap(({ name: credential }) =>
@@ -33,7 +30,7 @@ export function sourceGauges(
     };
   };
   const isBusy = (some: readonly string[] = pool.members.map(({ name }) => name)): boolean =>
-    some.length > 0 && some.every((name) => underWay.isFull(name));
+    some.length > 0 && some.every((name) => credentials.get(name)?.isFull === true);
   const row = ({ id, subject, weights, credentials: own }: RunningQuery, state: QueryState): QueryStatus => ({
     id,
     subject,
@@ -58,7 +55,7 @@ export function sourceGauges(
         budgets: inUse().map(budgetGauge),
         queries: [
           ...queued.flatMap(({ label, for: reason, until }) => (label === undefined ? [] : [row(label, stateOf(label, reason, until))])),
-          ...Array.from(inFlight, (running) => row(running, running.state)),
+          ...Array.from(inFlight).flatMap((running) => (running.state === undefined ? [] : [row(running, running.state)])),
         ],
         ...(outage !== undefined && { outage }),
       };

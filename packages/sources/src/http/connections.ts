@@ -1,21 +1,9 @@
 import { getCACertificates } from 'node:tls';
 import type { Agent, Client, Dispatcher, buildConnector } from 'undici';
+import type { CheckedOptions } from '../checked-options.ts';
 import { type Dispatch, fetchDispatch } from './fetch-dispatch.ts';
 
-export interface ConnectionsOptions {
-  /** Address of a proxy, or '' for none. Default: from `env`. */
-  readonly proxy?: string | undefined;
-  /** Environment with HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in uppercase or lowercase. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** PEM text of a certificate authority trusted in addition to the usual ones. */
-  readonly ca?: string | undefined;
-  /** Maximum time for connecting, in ms. */
-  readonly connectTimeoutMs: number;
-  /** The caller's dispatcher, used instead of new connections. `close` leaves it open. */
-  readonly dispatcher?: Dispatcher | undefined;
-  /** The caller's `fetch`, used instead of new connections. */
-  readonly fetch?: typeof globalThis.fetch | undefined;
-}
+type Options = Pick<CheckedOptions, 'proxy' | 'env' | 'ca' | 'timeoutMs' | 'dispatcher' | 'fetch'>;
 
 /** The kept-alive connections of one source. */
 export interface Connections {
@@ -43,7 +31,7 @@ export class ProxyUnreachableError extends Error {
 /** As many as browsers accept. */
 export const MAX_HEADER_BYTES: number = 256 * 1024;
 
-export function connections(options: ConnectionsOptions): Connections {
+export function connections(options: Options): Connections {
   const { dispatcher: given, fetch } = options;
   if (given !== undefined) return borrowed((request, handler) => void given.dispatch(request, handler));
   if (fetch !== undefined) return borrowed(fetchDispatch(fetch));
@@ -89,21 +77,21 @@ function borrowed(dispatch: Dispatch): Connections {
 }
 
 /** Returns the addresses of the proxies in the environment, as undici reads them: lowercase wins. */
-export function proxyVariables(env: ConnectionsOptions['env']): { readonly http: string; readonly https: string } {
+export function proxyVariables(env: Options['env']): { readonly http: string; readonly https: string } {
   return { http: env['http_proxy'] ?? env['HTTP_PROXY'] ?? '', https: env['https_proxy'] ?? env['HTTPS_PROXY'] ?? '' };
 }
 
-function proxiesOf({ proxy, env }: ConnectionsOptions): ReturnType<typeof proxyVariables> {
+function proxiesOf({ proxy, env }: Options): ReturnType<typeof proxyVariables> {
   return proxy === undefined ? proxyVariables(env) : { http: proxy, https: proxy };
 }
 
 async function makeDispatcher(
-  options: ConnectionsOptions,
+  options: Options,
   watched: (host: string, connect: buildConnector.connector) => buildConnector.connector,
 ): Promise<Dispatcher> {
-  const { proxy, env, ca, connectTimeoutMs } = options;
+  const { proxy, env, ca, timeoutMs } = options;
   const { Agent, Client, Pool, buildConnector } = await import('./undici-parts.ts');
-  const tls = { allowH2: false, timeout: connectTimeoutMs, ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }) };
+  const tls = { allowH2: false, timeout: timeoutMs, ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }) };
   // The source's own clock measures the time of the whole attempt, so undici's timers for headers and bodies are off.
   const client = { allowH2: false, pipelining: 1, maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 0, bodyTimeout: 0 };
   const { http, https } = proxiesOf(options);
@@ -113,7 +101,7 @@ async function makeDispatcher(
   const agent: Agent.Options = {
     ...client,
     connect: tls,
-    connectTimeout: connectTimeoutMs,
+    connectTimeout: timeoutMs,
     factory: (origin, given: object) => {
       // Requests that need no tunnel use connections to the proxy itself.
       const host = proxies.get(String(origin));

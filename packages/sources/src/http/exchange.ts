@@ -1,31 +1,10 @@
-import type { Clock } from '@headgate/throttle';
 import { onAbort } from '@headgate/throttle/internal';
 import type { Dispatcher } from 'undici';
+import type { CheckedOptions } from '../checked-options.ts';
 import { connectionFailure } from './connection-failure.ts';
 import type { Connections, ConnectionContext } from './connections.ts';
 import { type HttpResponse, decodedBody, oversizeReason } from './response.ts';
 import type { WireRequest } from './wire-request.ts';
-
-export interface ExchangeOptions {
-  readonly connections: Connections;
-  readonly clock: Clock;
-  /** Scheme, host and port. */
-  readonly origin: string;
-  readonly method: WireRequest['method'];
-  /** Path with the query, as sent. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** Maximum time from the call to the last byte of the response, in ms. */
-  readonly timeoutMs: number;
-  /** Maximum bytes of the response's body, both as received and as decoded. */
-  readonly maxBodyBytes: number;
-  readonly signal: AbortSignal;
-  /** Called right before the first byte is sent. Returns false if the request must not be sent, because its permit is void. */
-  readonly onSent: () => boolean;
-  /** Called with the status and the headers, before the body arrives. */
-  readonly onAnswered: (head: Omit<HttpResponse, 'body'>) => void;
-}
 
 /** How an exchange ended. A reason can follow a subject. */
 export type Exchanged = { readonly kind: 'response'; readonly response: HttpResponse } | Unanswered;
@@ -43,9 +22,20 @@ export type Unanswered =
   /** A response came that is incomplete, or isn't HTTP. `status`: of the response, if its headers arrived. */
   | { readonly kind: 'unreadable'; readonly reason: string; readonly status: number | undefined };
 
-/** Sends one request and reads its whole response, within `timeoutMs` and `maxBodyBytes`. Rejects with `signal.reason`. */
-export function exchange(options: ExchangeOptions): Promise<Exchanged> {
-  const { clock, origin, timeoutMs, maxBodyBytes, signal } = options;
+/**
+ * Sends one request and reads its whole response, within `timeoutMs` and `maxBodyBytes`. Rejects with the signal's reason. `onSent`: called
+ * right before the first byte is sent; returns false if the request must not be sent, because its permit is void. `onHead`: called with the
+ * status and the headers, before the body arrives.
+ */
+export function exchange(
+  connections: Connections,
+  request: WireRequest,
+  { clock, origin, timeoutMs, maxBodyBytes }: Pick<CheckedOptions, 'clock' | 'origin' | 'timeoutMs' | 'maxBodyBytes'>,
+  signal: AbortSignal,
+  onSent: () => boolean,
+  onHead: (head: Omit<HttpResponse, 'body'>) => void,
+): Promise<Exchanged> {
+  const { method, path, body } = request;
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
       reject(signal.reason as Error);
@@ -77,7 +67,7 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
     };
     const failed = (reason: string, isStale?: boolean): void => breakOff(() => resolve(unanswered(reason, isStale)));
     const cancelTimer = clock.schedule(timeoutMs, () => {
-      const { proxyAwaited } = options.connections;
+      const { proxyAwaited } = connections;
       const seen =
         controller === undefined
           ? `cannot connect to ${proxyAwaited === undefined ? hostOf(origin) : `the proxy ${proxyAwaited}`}: timed out`
@@ -88,13 +78,7 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
     });
     const forget = onAbort(signal, (reason) => breakOff(() => reject(reason)));
     const connectionFailed = (error: unknown): void => {
-      const { reason, shows } = connectionFailure(
-        error,
-        hostOf(origin),
-        options.connections.proxyOf(origin),
-        controller !== undefined,
-        begun,
-      );
+      const { reason, shows } = connectionFailure(error, hostOf(origin), connections.proxyOf(origin), controller !== undefined, begun);
       if (shows === 'response') begun = true;
       if (shows === 'invalid request') breakOff(() => resolve({ kind: 'invalid', reason }));
       else failed(reason, shows === 'lost connection' && reused);
@@ -109,7 +93,7 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
           return;
         }
         reused = context?.reused === true;
-        if (!options.onSent()) breakOff(() => resolve({ kind: 'lapsed' }));
+        if (!onSent()) breakOff(() => resolve({ kind: 'lapsed' }));
       },
       onResponseStarted() {
         begun = true;
@@ -121,8 +105,8 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
         if (code < 200) return;
         status = code;
         headers = joined(given);
-        options.onAnswered({ status: code, headers });
-        if (options.method !== 'HEAD' && Number(headers['content-length']) > maxBodyBytes) failed(oversizeReason(maxBodyBytes));
+        onHead({ status: code, headers });
+        if (method !== 'HEAD' && Number(headers['content-length']) > maxBodyBytes) failed(oversizeReason(maxBodyBytes));
       },
       onResponseData(_, chunk) {
         if (settled) return;
@@ -145,12 +129,8 @@ export function exchange(options: ExchangeOptions): Promise<Exchanged> {
         if (!settled) connectionFailed(error);
       },
     };
-    const { method, path, body } = options;
     const started = async (): Promise<void> =>
-      await options.connections.dispatch(
-        { origin, method, path, headers: { ...options.headers }, ...(body !== undefined && { body }) },
-        handler,
-      );
+      await connections.dispatch({ origin, method, path, headers: { ...request.headers }, ...(body !== undefined && { body }) }, handler);
     // The dispatcher, which may be the caller's own, threw.
     started().catch(connectionFailed);
   });

@@ -1,18 +1,8 @@
 import type { Signed, Signer } from '@headgate/auth';
-import type { Clock } from '@headgate/throttle';
 import { onAbort } from '@headgate/throttle/internal';
+import type { CheckedOptions } from '../checked-options.ts';
 import { parseUntouched } from '../exact-json.ts';
 import { percentEncoded, type WireRequest } from './wire-request.ts';
-
-export interface SignRequestOptions {
-  readonly request: WireRequest;
-  readonly signer: Signer;
-  readonly origin: string;
-  readonly clock: Clock;
-  /** Maximum time that a signer may take, in ms. */
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-}
 
 /** A request with the additions of its signer. */
 export interface SignedRequest {
@@ -21,9 +11,16 @@ export interface SignedRequest {
   readonly secrets: readonly string[];
 }
 
-/** Signs a request, synchronously if the signer does. Throws the signer's error, or rejects with it. */
-export function signRequest(options: SignRequestOptions): SignedRequest | Promise<SignedRequest> {
-  const { request, signer, origin, signal } = options;
+/**
+ * Signs a request, synchronously if the signer does. Throws the signer's error, or rejects with it. `timeoutMs`: the maximum time that the
+ * signer may take.
+ */
+export function signRequest(
+  request: WireRequest,
+  signer: Signer,
+  { origin, clock, timeoutMs }: Pick<CheckedOptions, 'origin' | 'clock' | 'timeoutMs'>,
+  signal: AbortSignal,
+): SignedRequest | Promise<SignedRequest> {
   const { method, path, headers, body } = request;
   const contentType = headers['content-type'];
   const about = {
@@ -41,7 +38,7 @@ export function signRequest(options: SignRequestOptions): SignedRequest | Promis
       reject(reason);
       abort.abort(reason);
     };
-    const cancelTimer = options.clock.schedule(options.timeoutMs, () => giveUp(new SignerTimedOutError(options.timeoutMs)));
+    const cancelTimer = clock.schedule(timeoutMs, () => giveUp(new SignerTimedOutError(timeoutMs)));
     const forget = onAbort(signal, giveUp);
     Promise.resolve(signed)
       .then((given) => resolve(added(request, given)), reject)

@@ -1,15 +1,9 @@
+import type { CheckedOptions } from '../checked-options.ts';
 import type { PathRequest, SourceRequest } from '../source-definition.ts';
 import { SourceError } from '../source-error.ts';
 import { ACCEPT_ENCODING } from './response.ts';
 
-export interface WireRequestOptions {
-  readonly service: string;
-  readonly subject: string;
-  readonly request: SourceRequest;
-  readonly origin: string;
-  readonly basePath: string;
-  readonly userAgent: string;
-}
+type Base = Pick<CheckedOptions, 'origin' | 'basePath'>;
 
 /** A request as sent, except for the additions of its signer. */
 export interface WireRequest {
@@ -25,10 +19,20 @@ export interface WireRequest {
  * Converts a source's request to the form in which it is sent. Throws a `URIError` for text that can't be encoded, and a `SourceError`
  * (`HEADGATE_FOREIGN_ADDRESS`) for an address outside of the base address.
  */
-export function wireRequest({ request, userAgent, ...base }: WireRequestOptions): WireRequest {
+export function wireRequest(
+  service: string,
+  subject: string,
+  request: SourceRequest,
+  options: Pick<CheckedOptions, 'origin' | 'basePath' | 'userAgent'>,
+): WireRequest {
   const { method = 'GET', body } = request;
-  const path = request.url === undefined ? `${base.basePath}${request.path}${queryOf(request)}` : pathOf(base, request.url);
-  const headers: Record<string, string> = { accept: 'application/json', 'accept-encoding': ACCEPT_ENCODING, 'user-agent': userAgent };
+  const path =
+    request.url === undefined ? `${options.basePath}${request.path}${queryOf(request)}` : pathOf(service, subject, request.url, options);
+  const headers: Record<string, string> = {
+    accept: 'application/json',
+    'accept-encoding': ACCEPT_ENCODING,
+    'user-agent': options.userAgent,
+  };
   for (const [name, value] of Object.entries(request.headers ?? {})) headers[name.toLowerCase()] = value;
   return { method, path, headers, ...(body !== undefined && { body }) };
 }
@@ -44,7 +48,8 @@ function queryOf({ query = {} }: PathRequest): string {
  * Returns the path and query of an address under the base address. Errors show only the origin of any other address, because its query may
  * contain a secret.
  */
-function pathOf({ service, subject, origin, basePath }: Omit<WireRequestOptions, 'request' | 'userAgent'>, url: string): string {
+function pathOf(service: string, subject: string, url: string, base: Base): string {
+  const { origin, basePath } = base;
   const refused = (what: string): SourceError =>
     new SourceError({
       code: 'HEADGATE_FOREIGN_ADDRESS',
@@ -56,12 +61,12 @@ function pathOf({ service, subject, origin, basePath }: Omit<WireRequestOptions,
   const address = url.startsWith('/') ? URL.parse(url, origin) : URL.parse(url);
   if (address === null) throw refused('is neither absolute nor a path with a leading slash');
   if (address.origin !== origin) throw refused(`leads to ${address.origin}`);
-  if (!isUnder({ origin, basePath }, address)) throw refused(`leads out of ${basePath}`);
+  if (!isUnder(base, address)) throw refused(`leads out of ${basePath}`);
   return `${address.pathname}${address.search}`;
 }
 
 /** True when an address is at or under the base address. */
-export function isUnder({ origin, basePath }: Pick<WireRequestOptions, 'origin' | 'basePath'>, address: URL): boolean {
+export function isUnder({ origin, basePath }: Base, address: URL): boolean {
   return address.origin === origin && `${address.pathname}/`.startsWith(`${basePath}/`);
 }
 

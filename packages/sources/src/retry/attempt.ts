@@ -1,223 +1,215 @@
 import { isAwaitedSecret } from '@headgate/auth';
 import type { BudgetEvidence, Permit } from '@headgate/throttle';
 import { inOrder } from '../budgets.ts';
-import type { CheckedOptions } from '../checked-options.ts';
-import type { Connections } from '../http/connections.ts';
 import { exchange, type Exchanged } from '../http/exchange.ts';
 import { budgetEvidence } from '../http/rate-headers.ts';
 import { type Redact, redaction } from '../http/redaction.ts';
 import type { HttpResponse } from '../http/response.ts';
 import { type SignedRequest, signRequest } from '../http/sign-request.ts';
 import { isUnder, wireRequest } from '../http/wire-request.ts';
-import type { LimitCheck } from '../limit-check.ts';
-import type { ClassifyContext, SourceRequest, WholeDefinition } from '../source-definition.ts';
-import { assertNumbers, atOnce, ofDefinition, readable, SourceError, thrown } from '../source-error.ts';
+import type { ClassifyContext, SourceRequest } from '../source-definition.ts';
+import { ofDefinition, SourceError, type SourceErrorCode } from '../source-error.ts';
+import type { SourceParts } from '../source-parts.ts';
 import type { Verdict } from '../verdict.ts';
 import type { Outcome, Redirect } from './outcome.ts';
 import { MOST_REDIRECTS } from './policy.ts';
-import { lastingSecret, type SharedSecrets } from './shared-secret.ts';
+import { lastingSecret } from './shared-secret.ts';
 import type { SourceCredential } from './source-credential.ts';
 
-/** The parts of a source that each of its attempts needs. */
-export interface AttemptContext<Query, Value> {
-  readonly definition: WholeDefinition<Query, Value>;
-  readonly options: CheckedOptions;
-  readonly connections: Connections;
-  /** Credentials by name, including ones that are no longer used. */
-  readonly credentials: ReadonlyMap<string, SourceCredential>;
-  readonly limitCheck: LimitCheck;
-  readonly sharedSecrets: SharedSecrets;
-}
-
 /** One attempt of a query. */
-export interface Attempt<Query> {
-  readonly query: Query;
-  readonly subject: string;
-  readonly credential: SourceCredential;
-  readonly permit: Permit;
-  /** Returns false if an outage, or one of the credential, has begun since the permit was granted. */
-  readonly maySend: () => boolean;
-  /** The redirect to request instead of the query's own address. */
-  readonly redirect: Redirect | undefined;
-  readonly signal: AbortSignal;
-}
+export class Attempt<Query, Value> {
+  readonly #parts: SourceParts<Query, Value>;
+  readonly #query: Query;
+  readonly #credential: SourceCredential;
+  readonly #permit: Permit;
+  readonly #redirect: Redirect | undefined;
+  readonly #send: () => boolean;
+  readonly #signal: AbortSignal;
+  /** The fields that its errors share. */
+  readonly #about: { readonly service: string; readonly credential: string; readonly subject: string };
 
-/** Makes one attempt: signs, sends, reads and classifies, and settles the permit. Rejects with `signal.reason` when aborted. */
-export async function attempt<Query, Value>(source: AttemptContext<Query, Value>, one: Attempt<Query>): Promise<Outcome<Value>> {
-  const { definition, options, connections, limitCheck } = source;
-  const { credential, permit, query, subject, signal } = one;
-  const { origin, clock, timeoutMs, maxBodyBytes } = options;
-  const about = { service: definition.service, credential: credential.name, subject };
-  const signed = await signedRequest(source, one);
-  if ('kind' in signed) {
-    permit.aborted();
-    signal.throwIfAborted();
-    return signed;
+  /**
+   * `redirect`: requested instead of the query's own address. `send`: called right before the first byte is sent; returns false if the
+   * request must not be sent.
+   */
+  constructor(
+    parts: SourceParts<Query, Value>,
+    query: Query,
+    subject: string,
+    credential: SourceCredential,
+    permit: Permit,
+    redirect: Redirect | undefined,
+    send: () => boolean,
+    signal: AbortSignal,
+  ) {
+    this.#parts = parts;
+    this.#query = query;
+    this.#credential = credential;
+    this.#permit = permit;
+    this.#redirect = redirect;
+    this.#send = send;
+    this.#signal = signal;
+    this.#about = { service: parts.definition.service, credential: credential.name, subject };
   }
-  const redact = redaction(signed.secrets);
-  const names = Object.keys(options.budgets);
-  const answered = (evidence: readonly (BudgetEvidence | undefined)[]): void => {
-    permit.answered(evidence);
-    const stated = credential.budgets.map((budget, i) => ({ name: names[i] ?? '', budget, evidence: evidence[i] }));
-    limitCheck.check(stated, definition.evidence !== undefined);
-  };
-  let sent: Exchanged | undefined;
-  try {
-    sent = await exchange({
-      ...signed.request,
-      connections,
-      clock,
-      origin,
-      timeoutMs,
-      maxBodyBytes,
-      signal,
-      onSent: () => one.maySend() && permit.sent(),
-      onAnswered: (head) => {
-        if (definition.evidence === undefined) answered([budgetEvidence({ head, epochMs: clock.epochMs() })]);
-      },
-    });
-  } finally {
-    // If headers arrived, the permit is already settled, unless the definition reads its evidence from the whole response.
-    if (sent?.kind === 'unreadable' && sent.status !== undefined) permit.answered();
-    else if (sent?.kind !== 'response') permit.aborted();
-  }
-  signal.throwIfAborted();
-  switch (sent.kind) {
-    case 'lapsed':
-      return sent;
-    case 'invalid': {
-      const message = `${subject}: ${redact(sent.reason)}`;
-      return unsent({ kind: 'fatal', error: new SourceError({ ...about, code: 'HEADGATE_INVALID_REQUEST', retryable: false, message }) });
+
+  /** Signs, sends, reads and classifies, and settles the permit. Rejects with the signal's reason when aborted. */
+  async run(): Promise<Outcome<Value>> {
+    const signed = await this.#signed();
+    if ('kind' in signed) {
+      this.#permit.aborted();
+      this.#signal.throwIfAborted();
+      return signed;
     }
-    case 'unreached':
-    case 'lost':
-    case 'unreadable':
-      return { ...sent, reason: redact(sent.reason) };
-    case 'response': {
-      const { response } = sent;
-      const { recentlyRefused } = credential;
-      const context = { ...about, query, epochMs: clock.epochMs(), redact, recentlyRefused };
+    const redact = redaction(signed.secrets);
+    const exchanged = await this.#exchanged(signed);
+    this.#signal.throwIfAborted();
+    switch (exchanged.kind) {
+      case 'lapsed':
+        return exchanged;
+      case 'invalid':
+        return unsent({
+          kind: 'fatal',
+          error: this.#error('HEADGATE_INVALID_REQUEST', `${this.#about.subject}: ${redact(exchanged.reason)}`),
+        });
+      case 'unreached':
+      case 'lost':
+      case 'unreadable':
+        return { ...exchanged, reason: redact(exchanged.reason) };
+      case 'response':
+        return this.#read(exchanged.response, signed, redact);
+    }
+  }
+
+  /** Makes the request and signs it. Returns the outcome if that can't be done, or if the credential must not be used. */
+  async #signed(): Promise<SignedRequest | Outcome<never>> {
+    const { definition, options, sharedSecrets } = this.#parts;
+    const credential = this.#credential;
+    const { service, subject } = this.#about;
+    try {
+      const request = ofDefinition(
+        this.#about,
+        'toRequest',
+        () => definition.toRequest(this.#query),
+        (given) => wireRequest(service, subject, redirected(given, this.#redirect), options),
+      );
+      const signed = await signRequest(request, credential.signer, options, this.#signal);
       const secret = lastingSecret(signed.secrets);
-      if (definition.evidence !== undefined) {
-        const call = () =>
-          inOrder(atOnce(definition.evidence?.(response, context)) ?? {}, names).map((said) => checkedEvidence(said, response));
-        try {
-          answered(ofDefinition(definition.service, subject, 'evidence', call));
-        } catch (error) {
-          permit.answered();
-          return { kind: 'answered', status: response.status, verdict: { kind: 'fatal', error: error as SourceError }, secret: undefined };
-        }
-      }
-      return redirected(source, response, signed.request, redact, about) ?? classified(source, one, response, context, secret);
+      const refusal = credential.refusalOf(secret);
+      if (refusal !== undefined) return unsent({ kind: 'unauthorized', error: refusal }, secret);
+      const other = sharedSecrets.sharedWith(credential.name, secret);
+      if (other === undefined) return signed;
+      const message = `${credential.name}: it has the same secret as ${other}, so ${service} counts both in one budget. Remove one of them.`;
+      return unsent({ kind: 'unauthorized', error: this.#error('HEADGATE_CREDENTIAL_SHARED', message) });
+    } catch (error) {
+      return { kind: 'unsent', verdict: this.#unsigned(error), isAwaitingSecret: isAwaitedSecret(error), secret: undefined };
     }
   }
-}
 
-/** The fields that the errors of one attempt share. */
-interface About {
-  readonly service: string;
-  readonly credential: string;
-  readonly subject: string;
-}
+  /**
+   * Returns the verdict on an error of the definition or the signer. Quotes only errors with a code of Headgate, because others can contain
+   * the secret.
+   */
+  #unsigned(error: unknown): Unsent['verdict'] {
+    if (error instanceof SourceError) return { kind: 'fatal', error };
+    const { credential, subject } = this.#about;
+    if (isAwaitedSecret(error)) return { kind: 'transient', reason: `${credential}: ${error.message}` };
+    const known = error instanceof Error && 'code' in error && String(error.code).startsWith('HEADGATE_');
+    const message = known ? error.message : 'its signer threw';
+    if (known && 'retryable' in error && error.retryable === true) return { kind: 'transient', reason: `${credential}: ${message}` };
+    const why = `the request couldn't be signed. ${message}`;
+    return known && error.code === 'HEADGATE_UNSIGNABLE_REQUEST'
+      ? { kind: 'fatal', error: this.#error('HEADGATE_UNSIGNABLE_REQUEST', `${subject}: ${why}`) }
+      : { kind: 'unauthorized', error: this.#error('HEADGATE_CREDENTIAL_UNUSABLE', `${credential}: ${why}`) };
+  }
 
-function unsent(verdict: Extract<Outcome<never>, { readonly kind: 'unsent' }>['verdict'], secret?: string): Outcome<never> {
-  return { kind: 'unsent', verdict, isAwaitingSecret: false, secret };
-}
-
-/** Makes the request and signs it. Returns the outcome if that can't be done, or if the credential must not be used. */
-async function signedRequest<Query, Value>(
-  { definition, options, credentials, sharedSecrets }: AttemptContext<Query, Value>,
-  one: Attempt<Query>,
-): Promise<SignedRequest | Outcome<never>> {
-  const { query, subject, credential, redirect, signal } = one;
-  const { service } = definition;
-  const { origin, basePath, userAgent, clock, timeoutMs } = options;
-  const about = { service, credential: credential.name, subject };
-  try {
-    const call = () => {
-      const request = redirectedRequest(atOnce(definition.toRequest(query)), redirect);
-      return wireRequest({ request, service, subject, origin, basePath, userAgent });
+  /** Sends the request, reads the response, and settles the permit, except for a response that `evidence` of the definition reads. */
+  async #exchanged({ request }: SignedRequest): Promise<Exchanged> {
+    const { definition, options, connections } = this.#parts;
+    const onHead = (head: Omit<HttpResponse, 'body'>): void => {
+      if (definition.evidence === undefined) this.#answered([budgetEvidence({ head, epochMs: options.clock.epochMs() })]);
     };
-    const request = ofDefinition(service, subject, 'toRequest', call);
-    const signedWith = async (name: string): Promise<SignedRequest> => {
-      const { signer } = credentials.get(name) ?? credential;
-      return await signRequest({ request, signer, origin, clock, timeoutMs, signal });
+    let exchanged: Exchanged | undefined;
+    try {
+      exchanged = await exchange(connections, request, options, this.#signal, this.#send, onHead);
+      return exchanged;
+    } finally {
+      // If headers arrived, the permit is already settled, unless the definition reads its evidence from the whole response.
+      if (exchanged?.kind === 'unreadable' && exchanged.status !== undefined) this.#permit.answered();
+      else if (exchanged?.kind !== 'response') this.#permit.aborted();
+    }
+  }
+
+  #answered(evidence: readonly (BudgetEvidence | undefined)[]): void {
+    const { definition, budgets, limitCheck } = this.#parts;
+    this.#permit.answered(evidence);
+    const stated = this.#credential.budgets.map((budget, i) => ({ name: budgets[i] ?? '', budget, evidence: evidence[i] }));
+    limitCheck.check(stated, definition.evidence !== undefined);
+  }
+
+  #read(response: HttpResponse, { request, secrets }: SignedRequest, redact: Redact): Outcome<Value> {
+    const { definition, options, budgets } = this.#parts;
+    const { status } = response;
+    const { recentlyRefused } = this.#credential;
+    const context = { ...this.#about, query: this.#query, epochMs: options.clock.epochMs(), redact, recentlyRefused };
+    try {
+      if (definition.evidence !== undefined) {
+        const read = (given: Readonly<Record<string, BudgetEvidence | undefined>>) =>
+          inOrder(given, budgets).map((one) => (one ? { ...one, refused: status === 429 } : undefined));
+        this.#answered(ofDefinition(this.#about, 'evidence', () => definition.evidence?.(response, context) ?? {}, read));
+      }
+      if (REDIRECTS.has(status)) return this.#redirected(response, request.method, request.path, redact);
+      const verdict = this.#classified(response, context);
+      if (verdict.kind === 'ok') return { kind: 'usable', status, value: verdict.value };
+      return { kind: 'answered', status, verdict: redacted(verdict, redact), secret: lastingSecret(secrets) };
+    } catch (thrown) {
+      this.#permit.answered();
+      const verdict = { kind: 'fatal', error: thrown as SourceError } as const;
+      return { kind: 'answered', status, verdict: redacted(verdict, redact), secret: undefined };
+    }
+  }
+
+  #classified(response: HttpResponse, context: ClassifyContext<Query>): Verdict<Value> {
+    const { definition, budgets } = this.#parts;
+    const about = { ...this.#about, status: response.status };
+    const read = (verdict: Verdict<Value>): Verdict<Value> => {
+      if (verdict.kind === 'ok' && verdict.cost !== undefined) this.#permit.corrected(inOrder(verdict.cost, budgets));
+      return verdict;
     };
-    const signed = await signedWith(credential.name);
-    const { secrets } = signed;
-    const refusal = credential.refusalOf(lastingSecret(secrets));
-    if (refusal !== undefined) return unsent({ kind: 'unauthorized', error: refusal }, lastingSecret(secrets));
-    const signedBy = async (name: string) => (await signedWith(name)).secrets;
-    const isRetired = (name: string) => credentials.get(name)?.retiredBy !== undefined;
-    const other = await sharedSecrets.sharedWith(credential.name, secrets, isRetired, signedBy);
-    if (other === undefined) return signed;
-    const message = `${about.credential}: it has the same secret as ${other}, so ${service} counts both in one budget. Remove one of them.`;
-    return unsent({
-      kind: 'unauthorized',
-      error: new SourceError({ ...about, code: 'HEADGATE_CREDENTIAL_SHARED', retryable: false, message }),
-    });
-  } catch (thrownBy) {
-    const error = readable(thrownBy);
-    return { kind: 'unsent', verdict: unsigned(error, about), isAwaitingSecret: isAwaitedSecret(error), secret: undefined };
+    return ofDefinition(about, 'classify', () => definition.classify(response, context), read);
+  }
+
+  #redirected({ status, headers }: HttpResponse, method: string, path: string, redact: Redact): Outcome<never> {
+    const { definition, options } = this.#parts;
+    const { location = '' } = headers;
+    const to = location === '' ? null : URL.parse(location, `${options.origin}${path}`);
+    const error = (message: string): SourceError =>
+      this.#error('HEADGATE_REDIRECTED', `${this.#about.subject}: ${this.#about.service} ${message}`, status);
+    if (definition.follow === undefined || to === null || !isUnder(options, to)) {
+      // Without the query of the address, which may hold a secret.
+      const where = to === null ? 'nowhere' : redact(`${to.origin}${to.pathname}`);
+      const message = `redirects to ${where} (${status}), but Headgate doesn't follow redirects with credentials. Request that address: correct baseUrl, or the path.`;
+      return { kind: 'answered', status, verdict: { kind: 'fatal', error: error(message) }, secret: undefined };
+    }
+    const isGet = method !== 'HEAD' && (status === 303 || (status < 303 && method === 'POST'));
+    const message = `redirected more than ${MOST_REDIRECTS} times (${status}), last within ${to.origin}. Check that the path exists.`;
+    return { kind: 'redirected', status, to: { url: to.href, isGet }, error: error(message) };
+  }
+
+  #error(code: SourceErrorCode, message: string, status?: number): SourceError {
+    return new SourceError({ ...this.#about, code, retryable: false, status, message });
   }
 }
 
-/**
- * Returns the verdict on an error of the definition or the signer. Quotes only errors with a code of Headgate, because others can contain
- * the secret.
- */
-function unsigned(error: unknown, about: About): Extract<Outcome<never>, { readonly kind: 'unsent' }>['verdict'] {
-  if (error instanceof SourceError) return { kind: 'fatal', error };
-  if (isAwaitedSecret(error)) return { kind: 'transient', reason: `${about.credential}: ${error.message}` };
-  const known = error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('HEADGATE_');
-  const message = known ? error.message : 'its signer threw';
-  if (known && 'retryable' in error && error.retryable === true) return { kind: 'transient', reason: `${about.credential}: ${message}` };
-  const unsignable = known && error.code === 'HEADGATE_UNSIGNABLE_REQUEST';
-  const code = unsignable ? 'HEADGATE_UNSIGNABLE_REQUEST' : 'HEADGATE_CREDENTIAL_UNUSABLE';
-  const text = `${unsignable ? about.subject : about.credential}: the request couldn't be signed. ${message}`;
-  return { kind: unsignable ? 'fatal' : 'unauthorized', error: new SourceError({ ...about, code, retryable: false, message: text }) };
-}
+type Unsent = Extract<Outcome<never>, { readonly kind: 'unsent' }>;
 
-function checkedEvidence(said: BudgetEvidence | undefined, { status }: HttpResponse): BudgetEvidence | undefined {
-  if (!said) return undefined;
-  const { remaining, resetInMs, limit } = said;
-  assertNumbers({ remaining, resetInMs, limit });
-  return { ...said, refused: status === 429 };
+function unsent(verdict: Unsent['verdict'], secret?: string): Unsent {
+  return { kind: 'unsent', verdict, isAwaitingSecret: false, secret };
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Returns the outcome of a redirect; undefined for any other response. */
-function redirected(
-  { definition, options }: AttemptContext<never, unknown>,
-  { status, headers }: HttpResponse,
-  { method, path }: SignedRequest['request'],
-  redact: Redact,
-  about: About,
-): Outcome<never> | undefined {
-  if (!REDIRECTS.has(status)) return undefined;
-  const { location = '' } = headers;
-  const to = location === '' ? null : URL.parse(location, `${options.origin}${path}`);
-  const error = (message: string): SourceError =>
-    new SourceError({
-      ...about,
-      code: 'HEADGATE_REDIRECTED',
-      retryable: false,
-      status,
-      message: `${about.subject}: ${about.service} ${message}`,
-    });
-  if (definition.follow === undefined || to === null || !isUnder(options, to)) {
-    // Without the query of the address, which may hold a secret.
-    const where = to === null ? 'nowhere' : redact(`${to.origin}${to.pathname}`);
-    const message = `redirects to ${where} (${status}), but Headgate doesn't follow redirects with credentials. Request that address: correct baseUrl, or the path.`;
-    return { kind: 'answered', status, verdict: { kind: 'fatal', error: error(message) }, secret: undefined };
-  }
-  const isGet = method !== 'HEAD' && (status === 303 || (status < 303 && method === 'POST'));
-  const message = `redirected more than ${MOST_REDIRECTS} times (${status}), last within ${to.origin}. Check that the path exists.`;
-  return { kind: 'redirected', status, to: { url: to.href, isGet }, error: error(message) };
-}
-
-function redirectedRequest({ method, headers = {}, body, ...own }: SourceRequest, redirect: Redirect | undefined): SourceRequest {
+/** Returns the request of a redirect, or the query's own. */
+function redirected({ method, headers = {}, body, ...own }: SourceRequest, redirect: Redirect | undefined): SourceRequest {
   const same = { ...(method !== undefined && { method }), headers, ...(body !== undefined && { body }) };
   if (redirect === undefined) return { ...own, ...same };
   const { url, isGet } = redirect;
@@ -225,49 +217,8 @@ function redirectedRequest({ method, headers = {}, body, ...own }: SourceRequest
   return { url, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !/^content-/i.test(name))) };
 }
 
-function classified<Query, Value>(
-  { definition, options }: AttemptContext<Query, Value>,
-  { permit }: Attempt<Query>,
-  response: HttpResponse,
-  context: ClassifyContext<Query>,
-  secret: string,
-): Outcome<Value> {
-  const { status } = response;
-  const { service, subject, credential, redact } = context;
-  try {
-    const verdict = redactedVerdict(atOnce(definition.classify(response, context)), redact);
-    if (verdict.kind !== 'ok') return { kind: 'answered', status, verdict, secret };
-    if (verdict.cost !== undefined) permit.corrected(inOrder(verdict.cost, Object.keys(options.budgets)));
-    return { kind: 'usable', status, value: verdict.value };
-  } catch (error) {
-    const cause = readable(error);
-    const message = `${subject}: the response (${status}) couldn't be classified: classify of the ${service} source threw ${redact(thrown(cause))}. Fix the definition of the source.`;
-    const bad = new SourceError({ service, subject, credential, code: 'HEADGATE_CLASSIFY', retryable: false, status, message, cause });
-    return { kind: 'answered', status, verdict: { kind: 'fatal', error: bad }, secret: undefined };
-  }
-}
-
-const KINDS: ReadonlySet<string> = new Set<Verdict<never>['kind']>([
-  'ok',
-  'rate-limited',
-  'transient',
-  'schema-mismatch',
-  'unauthorized',
-  'clock-wrong',
-  'ambiguous',
-  'not-found',
-  'fatal',
-]);
-
-/** Removes secrets that `classify` may have quoted from the verdict's texts. */
-function redactedVerdict<Value>(verdict: Verdict<Value>, redact: Redact): Verdict<Value> {
-  // A definition can run without a type check.
-  if (!KINDS.has(verdict.kind)) throw new TypeError(`it returned a verdict of the unknown kind ${verdict.kind}`);
-  if ('error' in verdict && !(verdict.error instanceof Error && 'code' in verdict.error)) {
-    throw new TypeError(`it returned ${verdict.kind} with an error that isn't a SourceError`);
-  }
-  const { retryInMs, offsetMs } = verdict as { readonly retryInMs?: unknown; readonly offsetMs?: unknown };
-  assertNumbers({ retryInMs, offsetMs });
+/** Removes secrets that the definition may have quoted from the verdict's texts. */
+function redacted<V extends Verdict<unknown>>(verdict: V, redact: Redact): V {
   if ('reason' in verdict) return { ...verdict, reason: redact(verdict.reason) };
   if ('where' in verdict) return { ...verdict, where: redact(verdict.where) };
   if ('error' in verdict) verdict.error.message = redact(verdict.error.message);

@@ -445,13 +445,13 @@ describe('evidence', () => {
 
   function evidence(names: readonly string[] = ['a']) {
     const clock = virtualClock();
-    const breaker = new CircuitBreaker({
+    const breaker = new CircuitBreaker(
       clock,
-      random: () => 0.5,
-      waitsOutOutages: true,
-      credentials: () => names,
-      onChange: () => undefined,
-    });
+      () => 0.5,
+      true,
+      () => names,
+      () => undefined,
+    );
     const attempt = (call: ReturnType<typeof breaker.begin>, credential = 'a') => {
       breaker.granted(call, credential);
       return {

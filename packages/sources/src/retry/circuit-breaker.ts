@@ -2,17 +2,6 @@ import type { Clock } from '@headgate/throttle';
 import type { SourceOutage } from '../source.ts';
 import { Circuit, STRIKES, Suspect } from './circuit.ts';
 
-export interface CircuitBreakerOptions {
-  readonly clock: Clock;
-  /** Returns a random number in [0, 1). */
-  readonly random: () => number;
-  /** If false, the service's circuit stays closed, and each request retries separately. */
-  readonly waitsOutOutages: boolean;
-  readonly credentials: () => readonly string[];
-  /** Called when a circuit has changed, because requests may then be able to start. */
-  readonly onChange: () => void;
-}
-
 /** An error that may show an outage. */
 export interface Fault {
   /**
@@ -95,7 +84,11 @@ const LONGEST_WAIT_MS = 24 * 60 * 60_000;
  *   uses up its own, and so does one that was sent and is the source's only request: otherwise, a page that hangs would never end.
  */
 export class CircuitBreaker {
-  readonly #options: CircuitBreakerOptions;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #waitsOutOutages: boolean;
+  readonly #names: () => readonly string[];
+  readonly #onChange: () => void;
   readonly #service: Circuit;
   readonly #credentials = new Map<string, Circuit>();
   readonly #calls = new Set<Call>();
@@ -112,9 +105,18 @@ export class CircuitBreaker {
   /** Total ms of past outages. */
   #downMs = 0;
 
-  constructor(options: CircuitBreakerOptions) {
-    this.#options = options;
-    this.#service = new Circuit(options.clock, options.random);
+  /**
+   * `random`: returns a random number in [0, 1). `waitsOutOutages`: if false, the service's circuit stays closed, and each request retries
+   * separately. `names`: returns the names of the credentials. `onChange`: called when a circuit has changed, because requests may then be
+   * able to start.
+   */
+  constructor(clock: Clock, random: () => number, waitsOutOutages: boolean, names: () => readonly string[], onChange: () => void) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#waitsOutOutages = waitsOutOutages;
+    this.#names = names;
+    this.#onChange = onChange;
+    this.#service = new Circuit(clock, random);
   }
 
   begin(among?: readonly string[]): Call {
@@ -130,7 +132,7 @@ export class CircuitBreaker {
 
   /** Records that the request received a permit. Call it in the synchronous step in which the permit is granted. */
   granted(call: Call, credential: string): void {
-    Object.assign(call, { credential, fromMs: this.#options.clock.monotonicMs(), startedAt: this.#answers, waitUntilMs: -Infinity });
+    Object.assign(call, { credential, fromMs: this.#clock.monotonicMs(), startedAt: this.#answers, waitUntilMs: -Infinity });
     this.#service.granted(call);
     this.#of(credential).granted(call);
   }
@@ -145,27 +147,26 @@ export class CircuitBreaker {
     const circuit = this.#of(call.credential);
     const wasOpen = this.#service.isOpen || circuit.isOpen;
     this.#answers += 1;
-    this.#answeredAtMs = this.#options.clock.monotonicMs();
+    this.#answeredAtMs = this.#clock.monotonicMs();
     this.#faultsOfEnded = [];
     call.failures = 0;
     call.cleared(this.#answers);
     circuit.cleared(this.#answers);
     circuit.close();
     this.#isUp();
-    if (wasOpen) this.#options.onChange();
+    if (wasOpen) this.#onChange();
   }
 
   /** Records an error of the current attempt. Returns what the request does next. */
   failed(call: Call, fault: Fault): AfterFault {
     const { kind, reason, isLast, retryInMs = 0 } = fault;
-    const { clock, waitsOutOutages, onChange } = this.#options;
-    const now = clock.monotonicMs();
+    const now = this.#clock.monotonicMs();
     const waitMs = retryInMs <= LONGEST_WAIT_MS ? retryInMs : 0;
     if (this.#isCredentials(call, now + waitMs)) {
-      onChange();
+      this.#onChange();
       return { kind: 'wait', ms: 0, retryInMs: 0, probedMs: 0 };
     }
-    if (!waitsOutOutages) return { kind: 'back off', isAtFault: false };
+    if (!this.#waitsOutOutages) return { kind: 'back off', isAtFault: false };
     const hasResponse = kind === 'unusable' || kind === 'unreadable';
     // Nothing tells a request that its service can't answer from an outage, if no other request is there to compare it with.
     const isLone = kind === 'down' && this.#calls.size === 1;
@@ -178,14 +179,14 @@ export class CircuitBreaker {
     if (!isAtFault && (!isLate || (isLast && !hasResponse))) this.#note(call, fault);
     if (isAtFault && this.#outage !== undefined && this.#calls.values().every((one) => one.isAtFault(this.#answers))) {
       this.#isUp();
-      onChange();
+      this.#onChange();
     }
     if (this.#outage === undefined) return { kind: 'back off', isAtFault };
     this.#outage.reason = reason;
     this.#outage.attempts += 1;
     call.waitUntilMs = now + waitMs;
     const probedMs = this.#service.failed(call, -Infinity);
-    onChange();
+    this.#onChange();
     const probeAtMs = this.#service.freeAtMs;
     const untilProbeMs = probeAtMs < Infinity ? probeAtMs - now : 0;
     return { kind: 'wait', ms: waitMs, retryInMs: Math.max(waitMs, untilProbeMs), probedMs: hasResponse || isLone ? probedMs : 0 };
@@ -194,7 +195,7 @@ export class CircuitBreaker {
   /** Records the end of the current attempt, even if it has no result. */
   released(call: Call): void {
     const isProbe = this.#service.released(call);
-    if (this.#of(call.credential).released(call) || isProbe) this.#options.onChange();
+    if (this.#of(call.credential).released(call) || isProbe) this.#onChange();
   }
 
   /** Forgets a request that has ended. */
@@ -220,15 +221,14 @@ export class CircuitBreaker {
 
   /** Returns monotonic ms, without the time of outages. */
   upMs(): number {
-    return (this.#outage?.fromMs ?? this.#options.clock.monotonicMs()) - this.#downMs;
+    return (this.#outage?.fromMs ?? this.#clock.monotonicMs()) - this.#downMs;
   }
 
   /** Returns the current outage, or undefined while the service is up. `queued`: the number of requests that wait for a budget. */
   outage(queued: number): SourceOutage | undefined {
     if (this.#outage === undefined) return undefined;
-    const { clock } = this.#options;
-    const now = clock.monotonicMs();
-    const offset = clock.epochMs() - now;
+    const now = this.#clock.monotonicMs();
+    const offset = this.#clock.epochMs() - now;
     const { fromMs, attempts, reason } = this.#outage;
     const atMs = Math.max(this.#service.freeAtMs, Math.min(...Array.from(this.#calls, ({ waitUntilMs }) => waitUntilMs)));
     const retryAt = atMs > now && atMs < Infinity ? { retryAt: atMs + offset } : {};
@@ -236,8 +236,7 @@ export class CircuitBreaker {
   }
 
   #of(credential: string): Circuit {
-    const { clock, random } = this.#options;
-    const found = this.#credentials.get(credential) ?? new Circuit(clock, random);
+    const found = this.#credentials.get(credential) ?? new Circuit(this.#clock, this.#random);
     this.#credentials.set(credential, found);
     return found;
   }
@@ -245,7 +244,7 @@ export class CircuitBreaker {
   #isUp(): void {
     this.#signs.clear();
     if (this.#outage === undefined) return;
-    this.#downMs += this.#options.clock.monotonicMs() - this.#outage.fromMs;
+    this.#downMs += this.#clock.monotonicMs() - this.#outage.fromMs;
     this.#outage = undefined;
     this.#service.close();
     for (const end of this.#untilUp) end();
@@ -256,7 +255,7 @@ export class CircuitBreaker {
     const circuit = this.#of(call.credential);
     circuit.struck(call.startedAt, this.#answers, 1);
     const isWell = (name: string): boolean => name !== call.credential && (call.among?.includes(name) ?? true) && !this.#of(name).isOpen;
-    const isIll = circuit.isAtFault(this.#answers) && this.#options.credentials().some(isWell);
+    const isIll = circuit.isAtFault(this.#answers) && this.#names().some(isWell);
     if (isIll) {
       circuit.open();
       this.#service.released(call);

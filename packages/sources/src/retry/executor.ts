@@ -1,36 +1,17 @@
-import type { Admission, CredentialPool, Delivery, Permit } from '@headgate/throttle';
+import type { Delivery, Permit } from '@headgate/throttle';
 import { anySignal, pause } from '@headgate/throttle/internal';
 import { inOrder } from '../budgets.ts';
-import type { AllowanceSender, AllowedRequest } from '../request-allowance.ts';
+import type { AllowedRequest } from '../request-allowance.ts';
 import type { AttemptEvent } from '../source-options.ts';
-import { atOnce, ofDefinition, SourceError, wholeNumber } from '../source-error.ts';
+import { ofDefinition, SourceError, wholeNumber } from '../source-error.ts';
+import type { SourceParts } from '../source-parts.ts';
 import type { QueryOptions, QueryState } from '../source.ts';
-import { attempt, type AttemptContext } from './attempt.ts';
-import type { Call, CircuitBreaker } from './circuit-breaker.ts';
+import { Attempt } from './attempt.ts';
+import type { Call } from './circuit-breaker.ts';
 import { Deadline, delayMs } from './deadline.ts';
-import type { FailureStreak } from './failure-streak.ts';
-import type { Failure, Outcome, Redirect } from './outcome.ts';
-import { faultOf, isOver, policy, type Step } from './policy.ts';
-import type { QueryCredentials } from './query-credentials.ts';
+import type { Redirect, Result } from './outcome.ts';
+import { faultOf, isOver, policy, type Step, usable } from './policy.ts';
 import type { RefusedRequest, SourceCredential } from './source-credential.ts';
-import type { UnderWay } from './under-way.ts';
-
-/** The parts of a source that its queries share. */
-export interface ExecutionContext<Query, Value> extends AttemptContext<Query, Value> {
-  readonly admission: Admission<RunningQuery>;
-  readonly pool: CredentialPool;
-  /** Undefined if each credential may send any query. */
-  readonly credentialsOf: QueryCredentials<Query> | undefined;
-  /** Stops using the credentials. `last`: the error for requests if no credential is left. Default: `error`. */
-  readonly retire: (some: Iterable<SourceCredential>, error: SourceError, last?: SourceError) => void;
-  readonly breaker: CircuitBreaker;
-  readonly underWay: UnderWay;
-  readonly streak: FailureStreak;
-  /** The queries that have a permit or wait for a retry, for gauges. */
-  readonly inFlight: Set<RunningQuery>;
-  /** Aborts when no new request may start. Requests in flight continue. */
-  readonly stop: AbortSignal;
-}
 
 /** An unfinished query, for gauges. */
 export interface RunningQuery {
@@ -38,127 +19,159 @@ export interface RunningQuery {
   readonly subject: string;
   readonly weights: readonly number[];
   /** Names of the credentials that may still send the query; undefined if any may. */
-  credentials: readonly string[] | undefined;
-  /** State of the query while it is in flight. It doesn't change while the query waits for a permit. */
-  state: QueryState;
+  readonly credentials: readonly string[] | undefined;
+  /** The last state other than that of waiting for a permit. */
+  readonly state: QueryState | undefined;
 }
 
 /** Sends a query, and retries it until it has a usable response, a reason to stop, or no more time. */
 export async function execute<Query, Value>(
-  source: ExecutionContext<Query, Value>,
+  parts: SourceParts<Query, Value>,
   query: Query,
   options: QueryOptions & { readonly signal: AbortSignal },
 ): Promise<Delivery<Value>> {
-  return await new Execution(source, query, options).run();
+  return await new Execution(parts, query, options).run();
 }
 
-class Execution<Query, Value> {
-  readonly #source: ExecutionContext<Query, Value>;
+class Execution<Query, Value> implements RunningQuery {
+  readonly id: object;
+  readonly subject: string;
+  readonly weights: readonly number[];
+  state: QueryState | undefined;
+  readonly #parts: SourceParts<Query, Value>;
   readonly #query: Query;
   readonly #given: QueryOptions & { readonly signal: AbortSignal };
-  readonly #subject: string;
   readonly #items: number;
-  readonly #weights: readonly number[];
   /** Names of the credentials that may send the query; undefined if any may. */
   readonly #among: readonly string[] | undefined;
   readonly #deadline: Deadline;
   readonly #call: Call;
-  readonly #running: RunningQuery;
   #allowed: AllowedRequest | undefined;
-  /** Name of the credential of the current attempt. */
-  #carrier: string | undefined;
+  /** The credential of the current attempt, from the grant of its permit on. */
+  #carrier: SourceCredential | undefined;
+  /** True from the first byte of the current attempt on. */
+  #isSent = false;
   #redirect: Redirect | undefined;
   #redirects = 0;
   #wasStale = false;
   #wasMismatch = false;
-  /** The credentials that got a refusal that may concern only them, with the last such refusal. */
-  readonly #refusedBy = new Set<string>();
-  #refusal: SourceError | undefined;
+  /** The refusals that may concern only their credential, by its name. */
+  readonly #refusals = new Map<string, SourceError>();
 
-  constructor(source: ExecutionContext<Query, Value>, query: Query, given: QueryOptions & { readonly signal: AbortSignal }) {
-    const { definition, options, credentialsOf, breaker } = source;
+  constructor(parts: SourceParts<Query, Value>, query: Query, given: QueryOptions & { readonly signal: AbortSignal }) {
+    const { definition, options, breaker, budgets } = parts;
     const { service } = definition;
-    const subject = ofDefinition(service, undefined, 'subject', () => definition.subject(query));
-    const costs = () => inOrder(atOnce(definition.weights?.(query)) ?? {}, Object.keys(options.budgets));
-    this.#source = source;
+    this.#parts = parts;
     this.#query = query;
     this.#given = given;
-    this.#subject = subject;
-    this.#items = ofDefinition(service, subject, 'items', () => wholeNumber(atOnce(definition.items(query))));
-    const call = () => costs().map((weight) => wholeNumber(weight ?? 1));
-    this.#weights = ofDefinition(service, subject, 'weights', call);
-    this.#among = credentialsOf?.(query);
+    this.subject = parts.subjectOf(query);
+    const about = { service, subject: this.subject };
+    this.#items = ofDefinition(about, 'items', () => definition.items(query), wholeNumber);
+    this.weights = ofDefinition(
+      about,
+      'weights',
+      () => definition.weights?.(query) ?? {},
+      (costs) => inOrder(costs, budgets).map((cost) => wholeNumber(cost ?? 1)),
+    );
+    this.#among = parts.credentialsOf(query);
     this.#checkWeights();
     this.#deadline = new Deadline(() => breaker.upMs(), options.retryForMs);
     this.#call = breaker.begin(this.#among);
-    const state = { state: 'queued', for: 'budget' } as const;
-    this.#running = { id: given.walk ?? this.#call, subject, weights: this.#weights, credentials: this.#among, state };
+    this.id = given.walk ?? this.#call;
+  }
+
+  get credentials(): readonly string[] | undefined {
+    return this.#call.among;
   }
 
   async run(): Promise<Delivery<Value>> {
-    const { breaker, inFlight, stop, options } = this.#source;
-    const running = this.#running;
-    const waiting = anySignal([this.#given.signal, stop]);
+    const { breaker, stopping } = this.#parts;
+    const waiting = anySignal([this.#given.signal, stopping.signal]);
     try {
-      this.#waitForAllowance();
-      for (;;) {
-        const permit = await this.#permitted(waiting.signal);
-        running.state = { state: 'requesting', credential: permit.credential, since: options.clock.epochMs() };
-        inFlight.add(running);
-        const next = await this.#attempted(permit);
-        if ('credit' in next) return next;
-        await this.#paused(next, waiting.signal);
-        inFlight.delete(running);
+      for (let retry: Retry = AT_ONCE; ;) {
+        // Before the pause, because the run ends now if it may send no more requests.
+        this.#waitForAllowance();
+        if (retry.kind === 'wait' && retry.ms > 0) await this.#pause(retry, waiting.signal);
+        try {
+          const permit = await this.#permitted(waiting.signal);
+          const result = await this.#sent(permit);
+          if ('credit' in result) return result;
+          retry = result;
+        } finally {
+          this.#end();
+        }
       }
     } finally {
-      // A request that is aborted in flight may have been sent.
-      this.#allowed?.end(running.state.state === 'requesting' ? undefined : 'unsent');
-      this.#released();
+      this.#allowed?.end('unsent');
       breaker.ended(this.#call);
-      inFlight.delete(running);
       waiting.forget();
     }
   }
 
   #waitForAllowance(): void {
-    const { options, pool, admission } = this.#source;
-    const sender: AllowanceSender = {
+    const { options, pool, admission } = this.#parts;
+    this.#allowed = options.allowance?.wait({
       get canSend() {
         return pool.exhausted === undefined;
       },
       onGivenBack: () => admission.wake(),
-    };
-    this.#allowed = options.allowance?.wait(sender);
+    });
   }
 
-  async #paused(next: Retry, signal: AbortSignal): Promise<void> {
-    const { options, breaker } = this.#source;
+  async #pause({ ms, reason, isUntilUp }: Extract<Retry, { readonly kind: 'wait' }>, signal: AbortSignal): Promise<void> {
+    const { options, breaker, inFlight } = this.#parts;
     const { clock } = options;
-    const ms = next.kind === 'wait' ? next.ms : 0;
-    this.#running.state = { state: 'retrying', until: clock.epochMs() + ms, reason: next.reason };
-    const early = next.kind === 'wait' && next.isUntilUp ? { early: (end: () => void) => breaker.onceUp(end) } : {};
-    if (ms > 0) await pause({ clock, ms, signal, ...early });
+    this.state = { state: 'retrying', until: clock.epochMs() + ms, reason };
+    inFlight.add(this);
+    try {
+      await pause({ clock, ms, signal, ...(isUntilUp && { early: (end: () => void) => breaker.onceUp(end) }) });
+    } finally {
+      inFlight.delete(this);
+    }
+  }
+
+  /** Begins an attempt. Called in the synchronous step in which the permit is granted. */
+  #begin(name: string): void {
+    const { credentials, breaker, inFlight, options } = this.#parts;
+    this.#carrier = credentials.get(name);
+    this.#isSent = false;
+    this.#allowed?.take();
+    this.#carrier?.begin();
+    breaker.granted(this.#call, name);
+    this.state = { state: 'requesting', credential: name, since: options.clock.epochMs() };
+    inFlight.add(this);
+  }
+
+  /** Ends what `#begin` began, if it was called. */
+  #end(): void {
+    const { breaker, inFlight, admission } = this.#parts;
+    const carrier = this.#carrier;
+    if (carrier === undefined) return;
+    this.#carrier = undefined;
+    inFlight.delete(this);
+    this.#allowed?.end(this.#isSent ? undefined : 'unsent');
+    breaker.released(this.#call);
+    if (carrier.end()) admission.wake();
   }
 
   /** Returns the names of the credentials that may send the query if these have refused it; undefined if any may. */
   #leftWithout(refusedBy: readonly string[]): readonly string[] | undefined {
     if (refusedBy.length === 0) return this.#among;
-    return (this.#among ?? this.#source.pool.members.map(({ name }) => name)).filter((name) => !refusedBy.includes(name));
+    return (this.#among ?? this.#parts.pool.members.map(({ name }) => name)).filter((name) => !refusedBy.includes(name));
   }
 
   async #permitted(signal: AbortSignal): Promise<Permit> {
-    const { breaker, pool, credentialsOf } = this.#source;
+    const { breaker, pool } = this.#parts;
     const waitedFromMs = breaker.upMs();
-    const may = this.#leftWithout([...this.#refusedBy]);
-    this.#call.among = may;
-    this.#running.credentials = may;
+    this.#call.among = this.#leftWithout([...this.#refusals.keys()]);
     try {
       return await this.#acquired(signal);
     } catch (error) {
       // The last credential that may send the query may have been retired.
       if (pool.exhausted === undefined) {
-        if (this.#refusal !== undefined && !signal.aborted && !pool.bears(this.#weights, may)) throw this.#refusal;
-        credentialsOf?.(this.#query);
+        const refusal = [...this.#refusals.values()].at(-1);
+        if (refusal !== undefined && !signal.aborted && !pool.bears(this.weights, this.#call.among)) throw refusal;
+        this.#parts.credentialsOf(this.#query);
         this.#checkWeights();
       }
       throw error;
@@ -170,7 +183,7 @@ class Execution<Query, Value> {
 
   /** Waits for a permit. A request that has failed in an outage lets others go first until the service is up. */
   async #acquired(signal: AbortSignal): Promise<Permit> {
-    const { breaker } = this.#source;
+    const { breaker } = this.#parts;
     const rank = breaker.rankOf(this.#call);
     if (rank === 0) return await this.#acquire(signal, 0);
     const up = new AbortController();
@@ -188,192 +201,144 @@ class Execution<Query, Value> {
   }
 
   async #acquire(signal: AbortSignal, rank: number, onGranted?: () => void): Promise<Permit> {
-    const { admission, underWay, breaker } = this.#source;
     const { credits, walk } = this.#given;
-    return await admission.acquire({
-      weights: this.#weights,
+    return await this.#parts.admission.acquire({
+      weights: this.weights,
       among: this.#call.among,
       credits,
       items: this.#items,
-      label: this.#running,
+      label: this,
       signal,
       rank,
-      onGranted: (credential) => {
+      onGranted: (name) => {
         onGranted?.();
-        this.#allowed?.take();
-        this.#carrier = credential;
-        underWay.begin(credential);
-        breaker.granted(this.#call, credential);
+        this.#begin(name);
       },
       walk,
     });
   }
 
-  #released(): void {
-    if (this.#carrier !== undefined) this.#source.underWay.end(this.#carrier);
-    this.#carrier = undefined;
-  }
-
-  /** Makes an attempt. Resolves to the delivery, or to the retry that follows; rejects if none does. */
-  async #attempted(permit: Permit): Promise<Delivery<Value> | Retry> {
-    const { definition, options, credentials, breaker } = this.#source;
+  /** Makes the attempt of a permit. */
+  async #sent(permit: Permit): Promise<Delivery<Value> | Retry> {
+    const { definition, options, breaker } = this.#parts;
     const { clock, timeoutMs } = options;
     const { service } = definition;
-    const subject = this.#subject;
-    const credential = credentials.get(permit.credential);
+    const credential = this.#carrier;
     if (credential === undefined) throw new Error(`${service}: the pool returned the unknown credential ${permit.credential}`);
     const grantedAtMs = clock.monotonicMs();
-    const request = { grantedAtMs, weights: this.#weights, corrections: credential.corrections };
+    const request = { grantedAtMs, weights: this.weights, corrections: credential.corrections };
     let delivered = false;
     try {
-      const outcome = await attempt(this.#source, {
-        query: this.#query,
-        subject,
-        credential,
-        permit,
-        maySend: () => breaker.maySend(this.#call),
-        redirect: this.#redirect,
-        signal: this.#given.signal,
-      });
+      const send = (): boolean => (this.#isSent = breaker.maySend(this.#call) && permit.sent());
+      const { subject } = this;
+      const { signal } = this.#given;
+      const outcome = await new Attempt(this.#parts, this.#query, subject, credential, permit, this.#redirect, send, signal).run();
       // Signing and connecting take at most `timeoutMs` each. A longer time shows that the machine was asleep, so the rest doesn't count.
       const lapsedAfterMs = Math.min(clock.monotonicMs() - grantedAtMs, 2 * timeoutMs);
       credential.prepared(outcome.kind === 'lapsed' ? { lapsedAfterMs } : 'in time');
-      const next = outcome.kind === 'lapsed' ? LAPSED : this.#judged(outcome, credential, request);
-      this.#allowed?.end(isSent(outcome) ? undefined : 'unsent');
+      if (outcome.kind === 'lapsed') return AT_ONCE;
+      const secret = 'secret' in outcome ? outcome.secret : undefined;
+      const next = this.#judged(outcome, credential, { ...request, secret });
       if (next.kind === 'reject') throw next.error;
-      if (next.kind === 'usable') {
-        const { value } = next;
-        const call = () => wholeNumber(atOnce(definition.itemsOf(value)));
-        permit.credit.resize(ofDefinition(service, subject, 'itemsOf', call));
-        delivered = true;
-        return { value, credit: permit.credit };
-      }
-      // Before the pause, because the run ends now if it may send no more requests.
-      this.#waitForAllowance();
-      return next;
+      if (next.kind !== 'usable') return next;
+      const { value } = next;
+      permit.credit.resize(ofDefinition({ service, subject }, 'itemsOf', () => definition.itemsOf(value), wholeNumber));
+      delivered = true;
+      return { value, credit: permit.credit };
     } finally {
       // Releases the credit only after the budgets were put on hold. Otherwise a request that waits for capacity could start before the hold.
       if (!delivered) permit.credit.release();
-      this.#released();
-      breaker.released(this.#call);
     }
   }
 
-  /** Reports an outcome, and decides what follows it. */
-  #judged(
-    outcome: Exclude<Outcome<Value>, { readonly kind: 'lapsed' }>,
-    credential: SourceCredential,
-    sent: Omit<RefusedRequest, 'secret'>,
-  ): { readonly kind: 'usable'; readonly value: Value } | Step['next'] {
-    const { breaker, streak, retire, limitCheck, credentials } = this.#source;
-    const status = 'status' in outcome ? outcome.status : undefined;
-    const secret = 'secret' in outcome ? outcome.secret : undefined;
-    const request = { ...sent, secret };
-    const limitMismatch = limitCheck.take();
-    const report = (event: Pick<AttemptEvent, 'outcome' | 'reason' | 'error' | 'retryInMs'>): void =>
-      this.#report(
-        { ...event, ...(status !== undefined && { status }), ...(limitMismatch !== undefined && { limitMismatch }) },
-        credential,
-        sent,
-      );
-    if (isUp(outcome)) breaker.answered(this.#call);
-    const usable = this.#usable(outcome);
-    if (usable.kind === 'usable') {
-      credential.apply({ kind: 'accepted' }, request);
-      streak.succeeded();
-      report({ outcome: 'ok' });
-      return usable;
-    }
-    const step = this.#step(usable, credential, request, status);
-    credential.apply(step.credential, request);
+  /** Decides what follows a result, and applies and reports it. */
+  #judged(result: Result<Value>, credential: SourceCredential, request: RefusedRequest): Step<Value>['next'] {
+    const { breaker, streak, credentials } = this.#parts;
+    const status = 'status' in result ? result.status : undefined;
+    const limitMismatch = this.#parts.limitCheck.take();
+    if (isUp(result)) breaker.answered(this.#call);
+    const { outcome, next, credential: effect } = this.#step(result, credential, request, status);
+    credential.apply(effect, request);
     // The second error is for requests that still wait when no credential is left.
-    if (step.credential.kind === 'retire') retire([credential], step.credential.error, lastOne(step.credential.error));
-    const { next } = step;
-    // The next grant may be far off, so the journal writes now what this response has changed in the budgets.
-    if (next.kind !== 'reject' && status !== undefined) credential.journal?.flush();
-    const isAskedAgain = outcome.kind === 'answered' && outcome.verdict.kind === 'ambiguous' && outcome.verdict.isAskedAgain === true;
-    if (next.kind === 'reject' && status !== undefined && !isAskedAgain) {
-      const end = streak.failed(next.error, status, step.outcome === 'gone' || step.outcome === 'ambiguous');
-      if (end !== undefined) retire(credentials.values(), end);
+    if (effect.kind === 'retire') this.#parts.retire([credential], effect.error, lastOne(effect.error));
+    if (next.kind === 'usable') streak.succeeded();
+    else if (next.kind !== 'reject') {
+      // The next grant may be far off, so the journal writes now what this response has changed in the budgets.
+      if (status !== undefined) credential.journal?.flush();
+    } else if (status !== undefined && !isAskedAgain(result)) {
+      const end = streak.failed(next.error, status, outcome === 'gone' || outcome === 'ambiguous');
+      if (end !== undefined) this.#parts.retire(credentials.values(), end);
     }
-    report(
-      next.kind === 'reject'
-        ? { outcome: step.outcome, reason: next.error.message, ...(step.outcome === 'ambiguous' && { error: next.error }) }
-        : { outcome: step.outcome, reason: next.reason, retryInMs: next.inMs },
-    );
+    this.#report(credential, request.grantedAtMs, {
+      outcome,
+      ...wordsOf(next),
+      ...(outcome === 'ambiguous' && next.kind === 'reject' && { error: next.error }),
+      ...(status !== undefined && { status }),
+      ...(limitMismatch !== undefined && { limitMismatch }),
+    });
     return next;
   }
 
-  /** Returns the usable part of a second response that doesn't match, if there is one, and any other outcome as it is. */
-  #usable(outcome: Exclude<Outcome<Value>, { readonly kind: 'lapsed' }>): Exclude<Outcome<Value>, { readonly kind: 'lapsed' }> {
-    if (!this.#wasMismatch || outcome.kind !== 'answered' || outcome.verdict.kind !== 'schema-mismatch') return outcome;
-    const { value } = outcome.verdict;
-    return value === undefined ? outcome : { kind: 'usable', status: outcome.status, value };
-  }
-
-  #step(failure: Failure<Value>, credential: SourceCredential, request: RefusedRequest, status: number | undefined): Step {
-    const { definition, options, breaker, pool } = this.#source;
+  #step(result: Result<Value>, credential: SourceCredential, request: RefusedRequest, status: number | undefined): Step<Value> {
+    if (result.kind === 'usable') return usable(result.value);
+    const { definition, options, breaker, pool } = this.#parts;
     const { clock, random } = options;
     const time = this.#deadline.now;
     const wasStale = this.#wasStale;
-    const fault = faultOf(failure, wasStale);
+    const fault = faultOf(result, wasStale);
     const afterFault = fault && breaker.failed(this.#call, { ...fault, isLast: isOver(time, fault.retryInMs) });
-    const refusedBy = [...this.#refusedBy];
+    const refusedBy = [...this.#refusals.keys()];
     const step = policy(
       {
-        about: { service: definition.service, subject: this.#subject, credential: credential.name, status },
+        about: { service: definition.service, subject: this.subject, credential: credential.name, status },
         epochMs: clock.epochMs(),
         redirects: this.#redirects,
         wasStale,
         wasMismatch: this.#wasMismatch,
         refusedBy,
-        hasOther: pool.bears(this.#weights, this.#leftWithout([...refusedBy, credential.name])),
+        hasOther: pool.bears(this.weights, this.#leftWithout([...refusedBy, credential.name])),
         time,
         delayMs: delayMs(time.failures, random),
         afterFault,
         credential: credential.stateFor(request),
       },
-      failure,
+      result,
     );
-    const isMismatch = failure.kind === 'answered' && failure.verdict.kind === 'schema-mismatch';
+    const isMismatch = result.kind === 'answered' && result.verdict.kind === 'schema-mismatch';
     if (afterFault?.kind === 'wait') this.#deadline.probed(afterFault.probedMs);
     else if (afterFault !== undefined || isMismatch) this.#deadline.failed();
     this.#wasMismatch ||= isMismatch;
-    this.#wasStale = failure.kind === 'lost' && failure.isStale && !wasStale;
+    this.#wasStale = result.kind === 'lost' && result.isStale && !wasStale;
     if (step.next.kind === 'again' && step.next.to !== undefined) {
       this.#redirect = step.next.to;
       this.#redirects += 1;
     }
-    if (step.credential.kind === 'passed over') {
-      this.#refusedBy.add(credential.name);
-      this.#refusal = step.credential.error;
-    }
+    if (step.credential.kind === 'passed over') this.#refusals.set(credential.name, step.credential.error);
     return step;
   }
 
   #report(
-    event: Omit<AttemptEvent, 'service' | 'credential' | 'subject' | 'durationMs' | 'walk'>,
     { name: credential }: SourceCredential,
-    { grantedAtMs }: Omit<RefusedRequest, 'secret'>,
+    grantedAtMs: number,
+    event: Omit<AttemptEvent, 'service' | 'credential' | 'subject' | 'durationMs' | 'walk'>,
   ): void {
-    const { definition, options } = this.#source;
+    const { definition, options } = this.#parts;
     const { walk } = this.#given;
     const durationMs = options.clock.monotonicMs() - grantedAtMs;
     const { service } = definition;
-    options.onAttempt({ service, credential, subject: this.#subject, durationMs, ...event, ...(walk !== undefined && { walk }) });
+    options.onAttempt({ service, credential, subject: this.subject, durationMs, ...event, ...(walk !== undefined && { walk }) });
   }
 
   /** Throws if no credential's budgets are large enough for the request, because the request would wait forever. */
   #checkWeights(): void {
-    const { definition, options, pool } = this.#source;
+    const { definition, budgets: names, pool } = this.#parts;
     const { service } = definition;
-    const subject = this.#subject;
-    if (pool.bears(this.#weights, this.#among)) return;
-    const names = Object.keys(options.budgets);
+    const { subject, weights } = this;
+    if (pool.bears(weights, this.#among)) return;
     for (const { name, budgets } of pool.members) {
       if (this.#among?.includes(name) === false) continue;
       for (const [i, { limit, windowMs }] of budgets.entries()) {
-        const weight = this.#weights[i] ?? 1;
+        const weight = weights[i] ?? 1;
         if (weight <= limit) continue;
         const message = `${subject}: the request costs ${weight} of the budget ${names[i]}, but that allows ${limit} per ${windowMs} ms (${name}). Request less at once, or raise the limit.`;
         throw new SourceError({ code: 'HEADGATE_OVER_BUDGET', retryable: false, service, credential: name, subject, message });
@@ -382,20 +347,22 @@ class Execution<Query, Value> {
   }
 }
 
-type Retry = Exclude<Step['next'], { readonly kind: 'reject' }>;
+type Retry = Extract<Step['next'], { readonly kind: 'again' | 'wait' }>;
 
-const LAPSED: Retry = { kind: 'again', reason: '', inMs: 0 };
-
-/** True unless no byte of the request was sent. */
-function isSent({ kind }: Outcome<unknown>): boolean {
-  return kind !== 'lapsed' && kind !== 'unsent' && kind !== 'unreached';
-}
+const AT_ONCE: Retry = { kind: 'again', reason: '', inMs: 0 };
 
 /** True if the response shows that the service is up. */
-function isUp(outcome: Outcome<unknown>): boolean {
-  return (
-    outcome.kind === 'usable' || outcome.kind === 'redirected' || (outcome.kind === 'answered' && outcome.verdict.kind !== 'transient')
-  );
+function isUp(result: Result): boolean {
+  return result.kind === 'usable' || result.kind === 'redirected' || (result.kind === 'answered' && result.verdict.kind !== 'transient');
+}
+
+function isAskedAgain(result: Result): boolean {
+  return result.kind === 'answered' && result.verdict.kind === 'ambiguous' && result.verdict.isAskedAgain === true;
+}
+
+function wordsOf(next: Step['next']): Pick<AttemptEvent, 'reason' | 'retryInMs'> {
+  if (next.kind === 'usable') return {};
+  return next.kind === 'reject' ? { reason: next.error.message } : { reason: next.reason, retryInMs: next.inMs };
 }
 
 function lastOne({ code, message, service, credential, subject, status, cause }: SourceError): SourceError {

@@ -36,9 +36,8 @@ export type Failure<Value = unknown> =
       readonly secret: string | undefined;
     };
 
-/** How an attempt ended. */
-export type Outcome<Value> =
-  | Failure<Value>
-  /** Nothing was sent, because the permit expired or became void. */
-  | { readonly kind: 'lapsed' }
-  | { readonly kind: 'usable'; readonly status: number; readonly value: Value };
+/** How an attempt ended that had a result. */
+export type Result<Value = unknown> = Failure<Value> | { readonly kind: 'usable'; readonly status: number; readonly value: Value };
+
+/** How an attempt ended. `lapsed`: nothing was sent, because the permit expired or became void. */
+export type Outcome<Value> = Result<Value> | { readonly kind: 'lapsed' };

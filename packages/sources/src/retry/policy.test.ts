@@ -59,6 +59,8 @@ function told({ outcome, next, credential: effect }: Step): string {
   const amount = 'ms' in effect ? ` ${effect.ms}` : 'offsetMs' in effect ? ` ${effect.offsetMs}` : '';
   const after = effect.kind === 'unchanged' ? '' : `; ${effect.kind}${amount}`;
   switch (next.kind) {
+    case 'usable':
+      return `${outcome}: ${String(next.value)}${after}`;
     case 'again':
       return `${outcome}: again${next.inMs > 0 ? ` in ${next.inMs}` : ''}${next.to === undefined ? '' : ` to ${next.to.url}`}${after}`;
     case 'wait':
@@ -214,7 +216,7 @@ describe('the fault of the service that a failure may show', () => {
 describe('errors say', () => {
   const messageOf = (failure: Failure, given: Given): string => {
     const { next } = policy({ ...state, ...given, credential: { ...credential, ...given.credential } }, failure);
-    return next.kind === 'reject' ? next.error.message : next.reason;
+    return next.kind === 'reject' ? next.error.message : 'reason' in next ? next.reason : '';
   };
 
   test.each<[Failure, Given, string]>([

@@ -49,10 +49,11 @@ export interface CredentialState {
   readonly clockRefusals: number;
 }
 
-/** The query's next step after a failure, and its effect on the credential. */
-export interface Step {
+/** The query's next step after an attempt, and its effect on the credential. */
+export interface Step<Value = unknown> {
   readonly outcome: AttemptEvent['outcome'];
   readonly next:
+    | { readonly kind: 'usable'; readonly value: Value }
     /** The query asks for its next permit. `inMs`: the time until the next attempt may start, for displays. */
     | { readonly kind: 'again'; readonly reason: string; readonly inMs: number; readonly to?: Redirect }
     /** The query waits for `ms` first; with `isUntilUp`, at most until the service is up again. */
@@ -128,7 +129,7 @@ export function isOver({ leftMs }: TimeLeft, retryInMs: number = 0): boolean {
 }
 
 /** Decides what follows a failure. Changes nothing. */
-export function policy(state: PolicyState, failure: Failure): Step {
+export function policy<Value>(state: PolicyState, failure: Failure<Value>): Step<Value> {
   switch (failure.kind) {
     case 'unreached':
     case 'unreadable':
@@ -156,7 +157,7 @@ export function policy(state: PolicyState, failure: Failure): Step {
   }
 }
 
-function byVerdict(state: PolicyState, failure: Failure, verdict: Exclude<Verdict<unknown>, { readonly kind: 'ok' }>): Step {
+function byVerdict<Value>(state: PolicyState, failure: Failure, verdict: Exclude<Verdict<Value>, { readonly kind: 'ok' }>): Step<Value> {
   switch (verdict.kind) {
     case 'rate-limited':
       return afterRefusal(state, verdict);
@@ -164,6 +165,7 @@ function byVerdict(state: PolicyState, failure: Failure, verdict: Exclude<Verdic
       return afterFault(state, failure);
     case 'schema-mismatch': {
       const { time, wasMismatch, delayMs } = state;
+      if (wasMismatch && verdict.value !== undefined) return usable(verdict.value);
       if (wasMismatch || isOver(time)) return reject('fatal', schemaMismatch(state, verdict.where), UNCHANGED);
       return wait('transient', `the response doesn't match: ${verdict.where}`, Math.min(time.leftMs, delayMs));
     }
@@ -188,20 +190,25 @@ function byVerdict(state: PolicyState, failure: Failure, verdict: Exclude<Verdic
   }
 }
 
-function again(outcome: Step['outcome'], reason: string, credential: Step['credential'], inMs = 0): Step {
+/** The step after a usable response. */
+export function usable<Value>(value: Value): Step<Value> {
+  return { outcome: 'ok', next: { kind: 'usable', value }, credential: ACCEPTED };
+}
+
+function again(outcome: Step['outcome'], reason: string, credential: Step['credential'], inMs = 0): Step<never> {
   return { outcome, next: { kind: 'again', reason, inMs }, credential };
 }
 
-function wait(outcome: Step['outcome'], reason: string, ms: number): Step {
+function wait(outcome: Step['outcome'], reason: string, ms: number): Step<never> {
   return { outcome, next: { kind: 'wait', reason, inMs: ms, ms, isUntilUp: false }, credential: UNCHANGED };
 }
 
-function reject(outcome: Step['outcome'], error: SourceError, credential: Step['credential']): Step {
+function reject(outcome: Step['outcome'], error: SourceError, credential: Step['credential']): Step<never> {
   return { outcome, next: { kind: 'reject', error }, credential };
 }
 
 /** The step after an error that may be the service's. */
-function afterFault(state: PolicyState, failure: Failure): Step {
+function afterFault(state: PolicyState, failure: Failure): Step<never> {
   const fault = faultOf(failure, state.wasStale);
   const { afterFault: after, time, delayMs } = state;
   if (fault === undefined || after === undefined) throw new TypeError(`policy: no fault in ${failure.kind}`);
@@ -220,7 +227,7 @@ function afterFault(state: PolicyState, failure: Failure): Step {
 }
 
 /** The step after a refusal because of a rate limit. Another credential may send the request at once. */
-function afterRefusal(state: PolicyState, { reason, retryInMs }: Extract<Verdict<never>, { readonly kind: 'rate-limited' }>): Step {
+function afterRefusal(state: PolicyState, { reason, retryInMs }: Extract<Verdict<never>, { readonly kind: 'rate-limited' }>): Step<never> {
   const { refusals, windowMs, longestHoldMs } = state.credential;
   const isBelieved = retryInMs !== undefined && retryInMs <= longestHoldMs;
   if (retryInMs !== undefined && retryInMs > longestHoldMs && retryInMs <= LONGEST_WAIT_MS)
@@ -230,17 +237,17 @@ function afterRefusal(state: PolicyState, { reason, retryInMs }: Extract<Verdict
   return again('rate-limited', reason, { kind: 'hold', ms }, ms);
 }
 
-function retired(error: SourceError, outcome: Step['outcome'] = 'unauthorized'): Step {
+function retired(error: SourceError, outcome: Step['outcome'] = 'unauthorized'): Step<never> {
   return again(outcome, `${error.message} It is no longer used.`, { kind: 'retire', error });
 }
 
-function withoutSecret({ credential: { isCorrected, canReadSecret } }: PolicyState, error: SourceError): Step {
+function withoutSecret({ credential: { isCorrected, canReadSecret } }: PolicyState, error: SourceError): Step<never> {
   if (!isCorrected && !canReadSecret) return retired(error);
   const effect = isCorrected ? UNCHANGED : ({ kind: 'read secret', error } as const);
   return again('unauthorized', `${error.message} Headgate reads its secret again.`, effect);
 }
 
-function withoutClock(state: PolicyState, { offsetMs, error }: Extract<Verdict<never>, { readonly kind: 'clock-wrong' }>): Step {
+function withoutClock(state: PolicyState, { offsetMs, error }: Extract<Verdict<never>, { readonly kind: 'clock-wrong' }>): Step<never> {
   const { isCorrected, hasClock, clockRefusals } = state.credential;
   if (!hasClock) return withoutSecret(state, error);
   const wrong = `service's clock is ${seconds(Math.abs(offsetMs))} ${offsetMs < 0 ? 'behind' : 'ahead of'} ours`;

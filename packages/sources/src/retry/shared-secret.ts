@@ -6,38 +6,13 @@ export class SharedSecrets {
   readonly #last = new Map<string, string>();
 
   /**
-   * Returns the name of another credential whose last secret is the same, even if the source no longer uses it; undefined if there is none.
-   * Otherwise, remembers this credential's secret. `secrets`: the values that the credential's signer added. `isRetired`: returns true for a
-   * credential that the source no longer uses. `signedBy`: signs the same request with another credential.
+   * Returns the name of another credential that last signed with the same secret, even if the source no longer uses it. If there is none,
+   * remembers this credential's secret, and returns undefined. `secret`: the lasting part of the credential's secret.
    */
-  async sharedWith(
-    credential: string,
-    secrets: readonly string[],
-    isRetired: (credential: string) => boolean,
-    signedBy: (credential: string) => readonly string[] | Promise<readonly string[]>,
-  ): Promise<string | undefined> {
-    const own = lastingSecret(secrets);
-    this.#last.set(credential, own);
-    for (const [other, before] of this.#last) {
-      if (other === credential || before !== own) continue;
-      // The other credential's secret may have changed since its last request.
-      const now = isRetired(other) ? before : await attempted(async () => lastingSecret(await signedBy(other)));
-      if (now === own) {
-        this.#last.delete(credential);
-        return other;
-      }
-      if (now === undefined) this.#last.delete(other);
-      else this.#last.set(other, now);
-    }
-    return undefined;
-  }
-}
-
-/** Returns undefined if signing fails: a signer without a secret shares none. */
-async function attempted(sign: () => Promise<string>): Promise<string | undefined> {
-  try {
-    return await sign();
-  } catch {
+  sharedWith(credential: string, secret: string): string | undefined {
+    this.#last.delete(credential);
+    for (const [other, last] of this.#last) if (last === secret) return other;
+    this.#last.set(credential, secret);
     return undefined;
   }
 }

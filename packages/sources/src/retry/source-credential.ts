@@ -35,6 +35,10 @@ export class SourceCredential {
   journal: JournalEntry | undefined;
   readonly #shared: SharedLimits;
   readonly #clock: Clock;
+  readonly #concurrency: number;
+  #inFlight = 0;
+  /** True if a request has asked for this credential while it was at its maximum of requests in flight. */
+  #isAwaited = false;
   /** Ms added to the time limit of permits, so that a slow proxy or signer doesn't let each of them expire. */
   #preparationMs = 0;
   #refusedAtMs = -Infinity;
@@ -45,12 +49,22 @@ export class SourceCredential {
   #clockRefusals = 0;
   #retiredBy: SourceError | undefined;
 
-  /** `budgets`: those of the source. The credential may have others with the same names instead. */
-  constructor({ name, signer, budgets: replaced }: Credential, budgets: Budgets, shared: SharedLimits, options: BudgetOptions) {
+  /**
+   * `budgets`: those of the source. The credential may have others with the same names instead. `concurrency`: its maximum of requests in
+   * flight.
+   */
+  constructor(
+    { name, signer, budgets: replaced }: Credential,
+    budgets: Budgets,
+    shared: SharedLimits,
+    options: BudgetOptions,
+    concurrency: number = Infinity,
+  ) {
     this.name = name;
     this.signer = signer;
     this.#shared = shared;
     this.#clock = options.clock;
+    this.#concurrency = concurrency;
     const { leaseMs } = options;
     const lease = leaseMs && { leaseMs: () => leaseMs() + Math.round(this.#preparationMs) };
     const own = Object.entries({ ...budgets, ...replaced }).map(([budget, of]) =>
@@ -68,6 +82,26 @@ export class SourceCredential {
   /** True from a refusal because of a rate limit until the next request that the service accepts. */
   get isRefused(): boolean {
     return this.#refusals > 0;
+  }
+
+  /** True if no further request may start. After a refusal, one at a time finds out whether the service takes requests again. */
+  get isFull(): boolean {
+    const isFull = this.#inFlight >= (this.isRefused ? 1 : this.#concurrency);
+    this.#isAwaited ||= isFull;
+    return isFull;
+  }
+
+  /** Records that a request has a permit. */
+  begin(): void {
+    this.#inFlight += 1;
+  }
+
+  /** Records the end of a request that had a permit. Returns true if others may have waited for that. */
+  end(): boolean {
+    this.#inFlight -= 1;
+    const isAwaited = this.#isAwaited;
+    this.#isAwaited = false;
+    return isAwaited;
   }
 
   /** Number of corrections of the secret or the clock. */
