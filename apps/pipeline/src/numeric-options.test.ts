@@ -205,7 +205,6 @@ const TABLE: Readonly<Record<string, readonly [use: Use, takes?: Takes]>> = {
   'throttle RefusedOptions.retryInMs': [(retryInMs) => refused({ retryInMs })],
   'throttle RetryAfterOptions.epochMs': [(epochMs) => retryAfterMs({ ...answer, epochMs }), 'a negative number'],
   'throttle RunOptions.weight': [(weight) => run({ weight: Array.isArray(weight) ? [null] : weight })],
-  'throttle TakeOptions.nowMs': [(nowMs) => pool().take([1], { nowMs }), 'a negative number'],
   'throttle VirtualClockOptions.epochMs': [(epochMs) => virtualClock({ epochMs }), 'a negative number'],
   'topics KafkaTopicLogOptions.handoverMs': [(handoverMs) => kafka({ handoverMs })],
   'topics KafkaTopicLogOptions.replication': [(replication) => kafka({ replication })],

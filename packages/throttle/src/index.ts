@@ -4,7 +4,8 @@
  *
  * @packageDocumentation
  */
-export { type AcquireOptions, type Admission, type AdmissionOptions, admission, type Permit, type Waiting } from './admission/admission.ts';
+export { type AcquireOptions, type Admission, type AdmissionOptions, admission, type Waiting } from './admission/admission.ts';
+export type { Permit } from './admission/permit.ts';
 export { agedSnapshots, stampedSnapshots } from './budget/aged-snapshots.ts';
 export { type BootTime, type Clock, systemClock } from './clock.ts';
 export {
@@ -13,9 +14,8 @@ export {
   type CredentialPool,
   credentialPool,
   type CredentialPoolOptions,
-  type Grant,
   type PoolMember,
-  type TakeOptions,
+  type Taken,
 } from './admission/credential-pool.ts';
 export type { BudgetSnapshot, Journal, JournalEntry } from './budget/journal.ts';
 export { limitedFetch, type LimitedFetchOptions } from './admission/limited-fetch.ts';

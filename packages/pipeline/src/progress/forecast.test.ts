@@ -143,7 +143,7 @@ test('forecasts the start of the last request under a rate and a quota at any ti
       const clock = virtualClock({ epochMs: DAY_MS * 20_000 - toResetMs });
       const budgets = [rateBudget({ ...rate, guardMs: 0, clock }), dailyBudget({ limit: perDay, guardMs: 0, clock })] as const;
       const pool = credentialPool({ members: [{ name: 'app', budgets }], clock });
-      for (let i = 0; i < before && pool.freeAt([]) === -Infinity; i += 1) pool.take([]).answered();
+      for (let i = 0; i < before && pool.freeAt([]) === -Infinity; i += 1) for (const slot of pool.take([]).slots) slot?.answered();
       const quota = { requests: perDay, per: 'day' } as const;
       const slots = [
         budget({ ...rate, free: freeSlots(budgets[0], clock), againInMs: rate.windowMs }),

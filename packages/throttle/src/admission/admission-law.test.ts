@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type AcquireOptions, admission, type Permit } from './admission.ts';
+import { type AcquireOptions, admission } from './admission.ts';
+import type { Permit } from './permit.ts';
 import { credentialPool, type PoolMember } from './credential-pool.ts';
 import { creditPool } from './credit-pool.ts';
 import { type RateBudget, rateBudget } from '../budget/rate-budget.ts';

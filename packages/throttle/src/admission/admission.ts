@@ -1,9 +1,10 @@
 import { abortable } from '../abort.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import type { Among, Claims, CredentialPool, Grant } from './credential-pool.ts';
-import type { Credit, CreditPool } from './credit-pool.ts';
+import type { Among, Claims, CredentialPool, Taken } from './credential-pool.ts';
+import type { CreditPool } from './credit-pool.ts';
 import { rangeChecks } from '../number-checks.ts';
 import { FairQueue, type Queued } from './fair-queue.ts';
+import { Permit } from './permit.ts';
 
 /** Options of {@link admission}. */
 export interface AdmissionOptions {
@@ -35,15 +36,6 @@ export interface AcquireOptions<Label = string> {
   readonly onGranted?: (credential: string) => void;
 }
 
-/**
- * A slot of each affected budget and the credit for one response, granted in one step. Disposing the permit releases its credit, and aborts
- * the permit unless it is already settled. If the credit must outlive the permit, call `answered`, `aborted` or `unsent` instead.
- */
-export interface Permit extends Omit<Grant, 'durable'>, Disposable {
-  /** The capacity reserved for the response; `resize` it to the items that arrived. */
-  readonly credit: Credit;
-}
-
 /** A request in the queue, and the reason why it waits. */
 export interface Waiting<Label = string> {
   /** The request's `label`, if it has one. */
@@ -52,26 +44,6 @@ export interface Waiting<Label = string> {
   readonly for: 'budget' | 'downstream';
   /** Epoch ms at which the wait is expected to end, if that is known. */
   readonly until?: number;
-}
-
-/** The queue in which requests wait for budgets and credit. */
-export interface Admission<Label = string> {
-  /**
-   * Waits for a permit. Credit and the slots of the budgets are taken in one synchronous step, because a slot that waited for credit could
-   * be used too late, in the next window. If the credential has a journal, the permit comes when its grant is durable.
-   *
-   * Rejects with `signal.reason` on abort, with the error that `CredentialPool.retire` got if no credential is left, with the journal's
-   * error if the grant can't be written, and with a `RangeError` for invalid `items`, or if no remaining credential
-   * may carry the request or has large enough limits.
-   */
-  acquire(options: AcquireOptions<Label>): Promise<Permit>;
-  /** Returns the waiting requests in the order of their turns, each with the reason why it waits. */
-  waiting(): readonly Waiting<Label>[];
-  /**
-   * Checks again which requests may start. Call it after removing a credential, and when a credential may send earlier than
-   * before.
-   */
-  wake(): void;
 }
 
 interface Waiter<Label = unknown> extends AcquireOptions<Label>, Queued {
@@ -88,11 +60,14 @@ interface Waiter<Label = unknown> extends AcquireOptions<Label>, Queued {
  * requests. A request can overtake an earlier one, but doesn't use a budget that the earlier one waits for.
  */
 export function admission<Label = string>({ pool, clock = systemClock() }: AdmissionOptions): Admission<Label> {
-  return new PlainAdmission(pool, clock);
+  return new Admission(pool, clock);
 }
 
-/** One list of waiting requests. Looks through it, in the order of their turns, whenever one of them may be able to start. */
-class PlainAdmission<Label> implements Admission<Label> {
+/**
+ * The queue in which requests wait for budgets and credit; created by {@link admission}. Looks through one list of waiting requests, in the
+ * order of their turns, whenever one of them may be able to start.
+ */
+export class Admission<Label = string> {
   readonly #pool: CredentialPool;
   readonly #clock: Clock;
   readonly #queue = new FairQueue<Waiter<Label>>();
@@ -109,6 +84,14 @@ class PlainAdmission<Label> implements Admission<Label> {
     this.#clock = clock;
   }
 
+  /**
+   * Waits for a permit. Credit and the slots of the budgets are taken in one synchronous step, because a slot that waited for credit could
+   * be used too late, in the next window. If the credential has a journal, the permit comes when its grant is durable.
+   *
+   * Rejects with `signal.reason` on abort, with the error that `CredentialPool.retire` got if no credential is left, with the journal's
+   * error if the grant can't be written, and with a `RangeError` for invalid `items`, or if no remaining credential
+   * may carry the request or has large enough limits.
+   */
   acquire(options: AcquireOptions<Label>): Promise<Permit> {
     const { signal, weights = [], among } = options;
     return abortable(signal, (grant, refuse) => {
@@ -131,6 +114,7 @@ class PlainAdmission<Label> implements Admission<Label> {
     });
   }
 
+  /** Returns the waiting requests in the order of their turns, each with the reason why it waits. */
   waiting(): readonly Waiting<Label>[] {
     const offset = this.#clock.epochMs() - this.#clock.monotonicMs();
     let first: number | undefined;
@@ -148,6 +132,10 @@ class PlainAdmission<Label> implements Admission<Label> {
     });
   }
 
+  /**
+   * Checks again which requests may start. Call it after removing a credential, and when a credential may send earlier than
+   * before.
+   */
   wake(): void {
     const gone = this.#queue.entries.filter(({ weights, among }) => !this.#pool.bears(weights, among));
     for (const waiter of gone) this.#refuse(waiter);
@@ -156,7 +144,7 @@ class PlainAdmission<Label> implements Admission<Label> {
 
   /** Returns the monotonic ms at which the request could start if no other one waited; `Infinity` if that is unknown. */
   #freeAt({ weights, among, credits, items }: Waiter<Label>): number {
-    return credits.hasRoom(items) && this.#pool.bears(weights, among) ? this.#pool.freeAt(weights, { among }) : Infinity;
+    return credits.hasRoom(items) ? this.#pool.freeAt(weights, among) : Infinity;
   }
 
   /** Grants the requests that may start, and sets a timer for the time at which the next may. */
@@ -188,34 +176,29 @@ class PlainAdmission<Label> implements Admission<Label> {
         this.#refuse(waiter);
         continue;
       }
-      const asked = { nowMs: now, among, claims };
-      const at = this.#pool.freeAt(weights, asked);
+      const at = this.#pool.freeAt(weights, among, claims, now);
       if (at > now) {
-        wakeAt = Math.min(wakeAt, at, this.#pool.claim(weights, asked));
+        wakeAt = Math.min(wakeAt, at, this.#pool.claim(weights, among, claims, now));
         blocked.add(kind);
         continue;
       }
       this.#remove(waiter);
       this.#queue.served(waiter);
-      this.#deliver(waiter, this.#pool.take(weights, { ...asked, onSettled: this.#serve }));
+      this.#deliver(waiter, this.#pool.take(weights, among, claims, now));
     }
     return wakeAt;
   }
 
-  #deliver({ credits, items, signal, onGranted, grant, refuse }: Waiter<Label>, taken: Grant): void {
-    onGranted?.(taken.credential);
-    const credit = credits.reserve(items);
-    const dispose = (): void => {
-      taken.aborted();
-      credit.release();
-    };
-    const permit = Object.assign(taken, { credit, [Symbol.dispose]: dispose });
+  #deliver({ credits, items, signal, onGranted, grant, refuse }: Waiter<Label>, taken: Taken): void {
+    onGranted?.(taken.member.name);
+    const permit = new Permit(this.#pool, taken, credits.reserve(items), this.#serve);
     const giveBack = (reason: unknown): void => {
-      dispose();
+      permit[Symbol.dispose]();
       refuse(reason);
     };
-    if (taken.durable === undefined) grant(permit);
-    else taken.durable.then(() => (signal?.aborted === true ? giveBack(signal.reason) : grant(permit)), giveBack);
+    const durable = taken.member.journal?.granted();
+    if (durable === undefined) grant(permit);
+    else durable.then(() => (signal?.aborted === true ? giveBack(signal.reason) : grant(permit)), giveBack);
   }
 
   #unservable({ weights, among }: Waiter<Label>): Error {

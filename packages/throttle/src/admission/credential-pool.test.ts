@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { handClock } from '../budget/budget-simulation.fixture.ts';
-import { type Claims, type CredentialPool, type Grant, credentialPool } from './credential-pool.ts';
+import { type Claims, type CredentialPool, credentialPool } from './credential-pool.ts';
+import { granted } from './granted.fixture.ts';
+import type { Permit } from './permit.ts';
 import { rateBudget } from '../budget/rate-budget.ts';
 
 function countingJournal() {
@@ -20,8 +22,8 @@ function countingJournal() {
 /** Returns true if a request could start now and leave the earlier ones what they claim. Takes nothing. */
 function mayPass(pool: CredentialPool, weights: readonly number[], ahead: readonly (readonly number[])[]): boolean {
   const claims: Claims = new Map();
-  for (const earlier of ahead) pool.claim(earlier, { claims });
-  return pool.freeAt(weights, { claims }) === -Infinity;
+  for (const earlier of ahead) pool.claim(earlier, undefined, claims);
+  return pool.freeAt(weights, undefined, claims) === -Infinity;
 }
 
 describe('credentialPool', () => {
@@ -38,7 +40,7 @@ describe('credentialPool', () => {
         const members = budgets.map((budget, i) => ({ name: String(i), budgets: [budget], heldUntilMs: () => heldUntil[i] ?? 0 }));
         const pool = credentialPool({ members, clock });
         const freeAt = (i: number): number => Math.max(budgets[i]?.freeAt() ?? 0, heldUntil[i] ?? 0);
-        const open: Grant[] = [];
+        const open: Permit[] = [];
         for (const { do: what, which } of all) {
           if (what === 'wait') clock.now += which * 40;
           if (what === 'hold') budgets[which % size]?.holdUntil(clock.now + 300);
@@ -52,7 +54,7 @@ describe('credentialPool', () => {
           expect(pool.freeAt([])).toBe(least <= clock.now ? -Infinity : least);
           if (what === 'take' && least <= clock.now) {
             const free = budgets.flatMap((_, i) => (freeAt(i) <= clock.now ? [String(i)] : []));
-            const taken = pool.take([]);
+            const taken = granted(pool);
             if (!free.includes(taken.credential)) throw new Error(`${taken.credential} was not free`);
             open.push(taken);
           }
@@ -66,7 +68,7 @@ describe('credentialPool', () => {
     const perSecond = rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock });
     const perDay = rateBudget({ limit: 100, windowMs: 86_400_000, guardMs: 0, clock });
     const pool = credentialPool({ members: [{ name: 'key', budgets: [perSecond, perDay] }], clock });
-    const first = pool.take([1, 60]);
+    const first = granted(pool, [1, 60]);
     first.sent();
     first.answered();
     expect(pool.freeAt([1, 40])).toBe(1_000);
@@ -80,14 +82,14 @@ describe('credentialPool', () => {
     const pool = credentialPool({ members: [member('small', 2), member('large', 5)], clock });
     expect([pool.bears([2]), pool.bears([5]), pool.bears([6]), pool.bears([0.5])]).toEqual([true, true, false, false]);
     expect(pool.freeAt([4])).toBe(-Infinity);
-    expect(pool.take([4]).credential).toBe('large');
+    expect(granted(pool, [4]).credential).toBe('large');
     expect(pool.freeAt([4])).toBe(Infinity);
-    expect(() => pool.take([4])).toThrow(RangeError);
-    expect(() => pool.freeAt([6])).toThrow(RangeError);
+    expect(() => granted(pool, [4])).toThrow(RangeError);
+    expect(pool.freeAt([6])).toBe(Infinity);
     // A request of weight 4 can't use the small budget, so a slot taken there doesn't delay it.
     expect(mayPass(pool, [2], [[4]])).toBe(true);
     pool.retire('large', new Error('revoked'));
-    expect(() => pool.freeAt([4])).toThrow(RangeError);
+    expect(pool.freeAt([4])).toBe(Infinity);
     pool.retire('small', new Error('revoked'));
     expect(pool.freeAt([4])).toBe(Infinity);
   });
@@ -103,12 +105,12 @@ describe('credentialPool', () => {
       clock,
     });
     const [core, search, both] = [[1, 0], [0, 1], [] as const];
-    for (const weights of [core, core]) pool.take(weights).answered();
+    for (const weights of [core, core]) granted(pool, weights).answered();
     expect(pool.freeAt(both)).toBe(1_000);
     expect(pool.freeAt(search)).toBe(-Infinity);
     expect(mayPass(pool, search, [core, both])).toBe(true);
     expect(mayPass(pool, core, [search])).toBe(false);
-    expect([pool.take(search).credential, pool.take(search).credential]).toEqual(['a', 'b']);
+    expect([granted(pool, search).credential, granted(pool, search).credential]).toEqual(['a', 'b']);
     expect(pool.members.map(({ budgets: own }) => own.map(({ used }) => used))).toEqual([
       [1, 1],
       [1, 1],
@@ -124,14 +126,14 @@ describe('credentialPool', () => {
     b[0]?.holdUntil(1_000);
     expect(pool.freeAt([])).toBe(500);
     expect(pool.freeAt([0, 1])).toBe(-Infinity);
-    expect(pool.take([0, 1]).credential).toBe('b');
+    expect(granted(pool, [0, 1]).credential).toBe('b');
   });
 
   it('leaves a waiting request all of the budget that it waits for, and its weight of the others', () => {
     const clock = handClock();
     const budgets = ['core', 'search'].map(() => rateBudget({ limit: 3, windowMs: 1_000, guardMs: 0, clock }));
     const pool = credentialPool({ members: [{ name: 'a', budgets }], clock });
-    pool.take([2, 0]).answered();
+    granted(pool, [2, 0]).answered();
     expect(mayPass(pool, [1, 0], [[2, 0]])).toBe(false);
     expect(mayPass(pool, [0, 3], [[2, 0]])).toBe(true);
     expect(mayPass(pool, [0, 3], [[2, 1]])).toBe(true);
@@ -152,11 +154,11 @@ describe('credentialPool', () => {
     const clock = handClock();
     const budgets = [1_000, 3_000].map((windowMs) => rateBudget({ limit: 1, windowMs, guardMs: 0, clock }));
     const pool = credentialPool({ members: [{ name: 'a', budgets }], clock });
-    const grant = pool.take([]);
-    expect(pool.claim([], { claims: new Map() })).toBe(Infinity);
+    const grant = granted(pool);
+    expect(pool.claim([], undefined, new Map())).toBe(Infinity);
     grant.answered();
-    expect([pool.claim([], { claims: new Map() }), pool.freeAt([])]).toEqual([1_000, 3_000]);
-    expect(pool.claim([0, 1], { claims: new Map() })).toBe(3_000);
+    expect([pool.claim([], undefined, new Map()), pool.freeAt([])]).toEqual([1_000, 3_000]);
+    expect(pool.claim([0, 1], undefined, new Map())).toBe(3_000);
   });
 
   it('charges each budget its cost, and continues with the capacity that this frees', () => {
@@ -164,7 +166,7 @@ describe('credentialPool', () => {
     const budgets = ['core', 'search', 'day'].map(() => rateBudget({ limit: 5, windowMs: 1_000, guardMs: 0, clock }));
     const journal = countingJournal();
     const pool = credentialPool({ members: [{ name: 'a', budgets, journal }], clock });
-    const grant = pool.take([5, 0, 3]);
+    const grant = granted(pool, [5, 0, 3]);
     grant.sent();
     grant.answered();
     expect(pool.freeAt([])).toBe(1_000);
@@ -176,7 +178,7 @@ describe('credentialPool', () => {
     const clock = handClock();
     const members = ['a', 'b', 'c'].map((name) => ({ name, budgets: [rateBudget({ limit: 9, windowMs: 1_000, guardMs: 0, clock })] }));
     const pool = credentialPool({ members, clock });
-    const taken = (times: number) => Array.from({ length: times }, () => pool.take([]).credential).join('');
+    const taken = (times: number) => Array.from({ length: times }, () => granted(pool).credential).join('');
     expect(taken(5)).toBe('abcab');
     pool.retire('b', new Error('revoked'));
     pool.retire('nobody', new Error('unknown'));
@@ -186,7 +188,7 @@ describe('credentialPool', () => {
     pool.retire('c', last);
     pool.retire('c', new Error('again'));
     expect([pool.members, pool.bears([1]), pool.exhausted]).toEqual([[], false, last]);
-    expect(() => pool.take([])).toThrow(RangeError);
+    expect(() => granted(pool)).toThrow(RangeError);
   });
 
   it('settles what was taken of one that has left', () => {
@@ -194,8 +196,7 @@ describe('credentialPool', () => {
     const budget = rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock });
     const journal = countingJournal();
     const pool = credentialPool({ members: [{ name: 'a', budgets: [budget], journal }], clock });
-    const grant = pool.take([]);
-    expect(grant.durable).toBeInstanceOf(Promise);
+    const grant = granted(pool);
     pool.retire('a', new Error('revoked'));
     grant.sent();
     grant.answered();
@@ -210,12 +211,12 @@ describe('credentialPool', () => {
     );
     if (patient === undefined || hasty === undefined) throw new Error('two budgets were made');
     const pool = credentialPool({ members: [{ name: 'key', budgets: [patient, hasty] }], clock });
-    const grant = pool.take([]);
+    const grant = granted(pool);
     clock.now = 101;
     expect(grant.sent()).toBe(false);
     grant.aborted();
     expect([patient.used, hasty.used]).toEqual([0, 0]);
-    const next = pool.take([]);
+    const next = granted(pool);
     expect(next.sent()).toBe(true);
     clock.now = 300;
     expect(next.sent()).toBe(false);

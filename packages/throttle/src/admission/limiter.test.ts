@@ -64,21 +64,6 @@ describe('limiter', () => {
     expect([sent.error, startedAt, api.running]).toEqual([new Error('job 1'), 100 + 1_300, 0]);
   });
 
-  it.each<readonly [string, () => unknown]>([
-    ['before its first await', () => thrown(1)],
-    ['as an async function', async () => thrown(1)],
-    ['after work that waits for nothing outside', async () => thrown(await Promise.resolve(1))],
-  ])('charges nothing for work that throws before it can have sent anything: %s', async (_, work) => {
-    const { clock, budgets } = perSecond(1);
-    const api = limiter({ budgets, clock });
-    const ends = Array.from({ length: 30 }, () => watched(api.run(work)));
-    let startedAt: number | undefined;
-    void api.run(() => (startedAt = clock.monotonicMs()));
-    await clock.advance(0);
-    expect(ends.map(({ error }) => error)).toEqual(ends.map(() => new Error('job 1')));
-    expect([startedAt, api.running]).toEqual([0, 0]);
-  });
-
   it('charges an answer that work has no use for as any answer, and rejects with its error', async () => {
     const { clock, budgets } = perSecond(1);
     const api = limiter({ budgets, clock });

@@ -36,35 +36,6 @@ export interface RunOptions {
 /** Work for a {@link Limiter}. It is called with the credential that carries it, and again if it returns {@link refused}. */
 export type Work<C, R> = (credential: C) => R | Refused | Failed | PromiseLike<R | Refused | Failed>;
 
-/** Runs work as its budgets permit. */
-export interface Limiter<C extends LimiterCredential = string> {
-  /**
-   * Runs `work` when its budgets permit, and resolves with its result. Work that returns `refused` runs again.
-   *
-   * Rejects with the error of `work`, with `signal.reason` when aborted before its turn, with a `QueueFullError` if the queue is full, with
-   * a `RangeError` for a weight above the limits of all credentials or if the limiter has no credential of `among`, and with a
-   * `RefusedError` when the service has refused the work ten times.
-   *
-   * Work that throws is charged as if the service had counted it as late as `maxDelayMs` of its budgets allows (default 5 s), because the
-   * limiter can't know whether the service counted it, or when. Work that throws in the turn of the event loop in which it started costs
-   * nothing, because no request can have failed so soon. Return {@link failed} for a response that is an error: it costs as much as any
-   * response.
-   */
-  readonly run: <R>(work: Work<C, R>, options?: RunOptions) => Promise<R>;
-  /**
-   * Returns a function that calls `call` in the same way as `run` calls its work, with the arguments that it is given:
-   * `const lookUp = wrap((isbn: string) => client.book(isbn))`.
-   */
-  readonly wrap: <Arguments extends readonly unknown[], R>(
-    call: (...given: Arguments) => R | Refused | Failed | PromiseLike<R | Refused | Failed>,
-    options?: RunOptions,
-  ) => (...given: Arguments) => Promise<R>;
-  /** Number of calls that wait for their turn. */
-  readonly waiting: number;
-  /** Number of calls whose work has started and not ended. */
-  readonly running: number;
-}
-
 /** The response of a service that refused the request for now; created by {@link refused}. */
 export class Refused {
   /** Returns the wait that the response asks for, in ms. `epochMs`: when the response arrived. */
@@ -149,7 +120,7 @@ const MAX_REFUSALS = 10;
  * timer. Throws a `RangeError` for invalid options.
  */
 export function limiter<C extends LimiterCredential = string>(options: LimiterOptions<C>): Limiter<C> {
-  return new CallLimiter(options);
+  return new Limiter(options);
 }
 
 /** A credential of a limiter. */
@@ -171,7 +142,8 @@ class Carrier<C extends LimiterCredential> implements PoolMember {
   readonly heldUntilMs = (): number => (this.isRefused && this.running > 0 ? Infinity : -Infinity);
 }
 
-class CallLimiter<C extends LimiterCredential> implements Limiter<C> {
+/** Runs work as its budgets permit; created by {@link limiter}. */
+export class Limiter<C extends LimiterCredential = string> {
   readonly #clock: Clock;
   readonly #maxQueue: number;
   readonly #carriers: ReadonlyMap<string, Carrier<C>>;
@@ -199,15 +171,28 @@ class CallLimiter<C extends LimiterCredential> implements Limiter<C> {
     this.#queue = admission({ pool: this.#pool, clock });
   }
 
+  /** Number of calls that wait for their turn. */
   get waiting(): number {
     return this.#begun - this.#credits.outstanding;
   }
 
+  /** Number of calls whose work has started and not ended. */
   get running(): number {
     return this.#credits.outstanding;
   }
 
-  readonly run: Limiter<C>['run'] = async <R>(work: Work<C, R>, options: RunOptions = {}): Promise<R> => {
+  /**
+   * Runs `work` when its budgets permit, and resolves with its result. Work that returns `refused` runs again.
+   *
+   * Rejects with the error of `work`, with `signal.reason` when aborted before its turn, with a `QueueFullError` if the queue is full, with
+   * a `RangeError` for a weight above the limits of all credentials or if the limiter has no credential of `among`, and with a
+   * `RefusedError` when the service has refused the work ten times.
+   *
+   * Work that throws is charged as if the service had counted it as late as `maxDelayMs` of its budgets allows (default 5 s), because the
+   * limiter can't know whether the service counted it, or when. Return {@link failed} for a response that is an error: it costs as much as
+   * any response.
+   */
+  readonly run = async <R>(work: Work<C, R>, options: RunOptions = {}): Promise<R> => {
     const weights = this.#weightsOf(options.weight);
     if (this.waiting >= this.#maxQueue && (this.waiting > 0 || !this.#isFree(weights, options.among))) throw queueFull(this.#maxQueue);
     this.#begun += 1;
@@ -225,10 +210,17 @@ class CallLimiter<C extends LimiterCredential> implements Limiter<C> {
     );
   };
 
-  readonly wrap: Limiter<C>['wrap'] =
-    (call, options) =>
-    (...args) =>
-      this.run(() => call(...args), options);
+  /**
+   * Returns a function that calls `call` in the same way as `run` calls its work, with the arguments that it is given:
+   * `const lookUp = wrap((isbn: string) => client.book(isbn))`.
+   */
+  readonly wrap =
+    <Arguments extends readonly unknown[], R>(
+      call: (...given: Arguments) => R | Refused | Failed | PromiseLike<R | Refused | Failed>,
+      options?: RunOptions,
+    ) =>
+    (...given: Arguments): Promise<R> =>
+      this.run(() => call(...given), options);
 
   #weightsOf(weight: RunOptions['weight']): readonly number[] {
     if (weight === undefined || Array.isArray(weight)) return weight ?? [];
@@ -236,7 +228,9 @@ class CallLimiter<C extends LimiterCredential> implements Limiter<C> {
   }
 
   #isFree(weights: readonly number[], among: RunOptions['among']): boolean {
-    return this.#pool.freeAt(weights, { among }) <= this.#clock.monotonicMs() && this.#credits.hasRoom(1);
+    // The queue refuses work that no credential can carry.
+    if (!this.#pool.bears(weights, among)) return true;
+    return this.#pool.freeAt(weights, among) <= this.#clock.monotonicMs() && this.#credits.hasRoom(1);
   }
 
   /** Waits for a permit and runs the work with it, again if the permit has expired. */
@@ -248,7 +242,6 @@ class CallLimiter<C extends LimiterCredential> implements Limiter<C> {
         if (carrier !== undefined) carrier.running += 1;
       };
       const permit = await this.#queue.acquire({ credits: this.#credits, items: 1, weights, among, signal, onGranted });
-      const turn = newTurn(this.#clock);
       try {
         // `sent` returns false if the permit has expired.
         if (carrier === undefined || !permit.sent()) continue;
@@ -260,30 +253,12 @@ class CallLimiter<C extends LimiterCredential> implements Limiter<C> {
         }
         permit.answered();
         return result;
-      } catch (error) {
-        // A request that was sent could not have failed so soon, so none was sent.
-        if (turn.isNew) permit.unsent();
-        throw error;
       } finally {
-        turn.end();
         if (carrier !== undefined) carrier.running -= 1;
         permit[Symbol.dispose]();
       }
     }
   }
-}
-
-/** `isNew` is true until the next turn of the event loop or, in virtual time, the next instant. */
-function newTurn(clock: Clock): { readonly isNew: boolean; end(): void } {
-  const end = (): void => {
-    turn.isNew = false;
-    clearImmediate(immediate);
-    cancelInstant();
-  };
-  const turn = { isNew: true, end };
-  const immediate = setImmediate(end);
-  const cancelInstant = clock.schedule(0, end);
-  return turn;
 }
 
 function queueFull(maxQueue: number): QueueFullError {

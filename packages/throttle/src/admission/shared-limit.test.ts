@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { handClock, overruns } from '../budget/budget-simulation.fixture.ts';
 import { type RateBudget, rateBudget } from '../budget/rate-budget.ts';
 import { virtualClock } from '../testing/index.ts';
-import { type Claims, credentialPool, type Grant } from './credential-pool.ts';
+import { type Claims, credentialPool } from './credential-pool.ts';
+import { granted } from './granted.fixture.ts';
+import type { Permit } from './permit.ts';
 import { limiter } from './limiter.ts';
 
 const WINDOW_MS = 1_000;
@@ -56,7 +58,7 @@ describe('a budget that several credentials share', () => {
                 : Infinity,
             ),
           );
-        const open: Grant[] = [];
+        const open: Permit[] = [];
         for (const { do: what, which, weights } of steps) {
           if (what === 'wait') clock.now += which * 40;
           if (what === 'hold') members[which % members.length]?.budgets.at(-1)?.holdUntil(clock.now + 300);
@@ -72,7 +74,7 @@ describe('a budget that several credentials share', () => {
             const least = freeAt(asked);
             expect(pool.freeAt(asked)).toBe(least <= clock.now ? -Infinity : least);
           }
-          if (what === 'take' && pool.bears(weights) && freeAt(weights) <= clock.now) open.push(pool.take(weights));
+          if (what === 'take' && pool.bears(weights) && freeAt(weights) <= clock.now) open.push(granted(pool, weights));
         }
       }),
       { numRuns: 300 },
@@ -80,7 +82,7 @@ describe('a budget that several credentials share', () => {
   });
 
   it('is never over in any window, whichever credentials carry the requests, and whenever the service counts them', () => {
-    let granted = 0;
+    let count = 0;
     const request = fc.record({
       idleMs: fc.nat(200),
       upMs: fc.nat(90),
@@ -105,14 +107,14 @@ describe('a budget that several credentials share', () => {
         for (const { idleMs, upMs, downMs, ending } of requests) {
           goTo(clock.now + idleMs);
           for (let at = pool.freeAt([]); at > clock.now; at = pool.freeAt([])) goTo(Math.min(at, ...inFlight.map((one) => one.at)));
-          const grant = pool.take([]);
+          const grant = granted(pool);
           if (ending === 'unsent') {
             grant.unsent();
             continue;
           }
           expect(grant.sent()).toBe(true);
           counted.push({ at: clock.now + upMs, carrier: grant.credential });
-          granted += 1;
+          count += 1;
           if (ending === 'answered') inFlight.push({ at: clock.now + upMs + downMs, settle: () => grant.answered() });
           else inFlight.push({ at: clock.now + downMs / 2, settle: () => grant.aborted() });
         }
@@ -128,16 +130,16 @@ describe('a budget that several credentials share', () => {
       }),
       { numRuns: 200 },
     );
-    expect(granted).toBeGreaterThan(2_000);
+    expect(count).toBeGreaterThan(2_000);
   });
 
   it('gives a slot that one credential returns to another at once', () => {
     const clock = handClock();
     const { pool } = poolOf({ limits: [1, 5], shares: [[0], [0]], clock });
-    const first = pool.take([]);
+    const first = granted(pool);
     expect(pool.freeAt([])).toBe(Infinity);
     first.unsent();
-    const second = pool.take([]);
+    const second = granted(pool);
     expect([first.credential, second.credential]).toEqual(['0', '1']);
   });
 
@@ -152,13 +154,13 @@ describe('a budget that several credentials share', () => {
       ],
       clock,
     });
-    const first = pool.take([2, 1]);
+    const first = granted(pool, [2, 1]);
     first.sent();
     first.answered();
     const claims: Claims = new Map();
-    pool.claim([2, 4], { claims });
-    expect(pool.freeAt([1, 1], { claims })).toBe(Infinity);
-    expect(pool.take([1, 0], { claims }).credential).toBe('small');
+    pool.claim([2, 4], undefined, claims);
+    expect(pool.freeAt([1, 1], undefined, claims)).toBe(Infinity);
+    expect(granted(pool, [1, 0], claims).credential).toBe('small');
   });
 
   it('is used to its last slot by a limiter of several credentials', async () => {

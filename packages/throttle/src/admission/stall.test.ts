@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { NEVER, Observable, Subject } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { type Admission, type Permit, admission } from './admission.ts';
+import { type Admission, admission } from './admission.ts';
+import type { Permit } from './permit.ts';
 import { credentialPool } from './credential-pool.ts';
 import { creditPool } from './credit-pool.ts';
 import { PageStream } from '../pages/page-stream.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Permit, admission } from './admission.ts';
+import { admission } from './admission.ts';
+import type { Permit } from './permit.ts';
 import { credentialPool } from './credential-pool.ts';
 import { creditPool } from './credit-pool.ts';
 import { type RateBudget, rateBudget } from '../budget/rate-budget.ts';
