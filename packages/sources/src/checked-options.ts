@@ -107,7 +107,7 @@ function wrongOption(service: string, option: string, must: string): SourceError
 }
 
 /** Wraps `onAttempt`, whose error must not lose a response that has cost a request. The first error becomes a process warning. */
-export function observer(service: string, onAttempt: (event: AttemptEvent) => void = () => undefined): CheckedOptions['onAttempt'] {
+function observer(service: string, onAttempt: (event: AttemptEvent) => void = () => undefined): CheckedOptions['onAttempt'] {
   let warned = false;
   return (event) => {
     try {

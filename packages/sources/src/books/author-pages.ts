@@ -5,7 +5,7 @@ import { SourceError } from '../source-error.ts';
 import type { QueryOptions } from '../source.ts';
 import { isbnsOf } from './match-records.ts';
 import { booksChecks } from './options.ts';
-import { authorQuery, type AuthorOptions } from './query.ts';
+import { type AuthorOptions, authorQuery } from './query.ts';
 import type { AuthorAnswer } from './results.ts';
 import { bookRecord } from './schema.ts';
 import { waitForCredit } from './wait-for-credit.ts';
@@ -97,11 +97,9 @@ export function authorPaging(
   };
 }
 
-type Request = (name: string, options: AuthorOptions & QueryOptions) => Promise<Delivery<AuthorAnswer>>;
-
 /** Requests a page of an author's books. If a page after the first doesn't exist, returns it as the last page, without books. */
 export async function authorPage(
-  request: Request,
+  request: (name: string, options: AuthorOptions & QueryOptions) => Promise<Delivery<AuthorAnswer>>,
   { name, cursor }: AuthorPageQuery,
   options: QueryOptions,
 ): Promise<Delivery<AuthorPageAnswer>> {
@@ -112,14 +110,13 @@ export async function authorPage(
   } catch (error) {
     const isBeyond = page > 1 && error instanceof SourceError && error.code === 'HEADGATE_AUTHOR_NOT_FOUND';
     if (!isBeyond) throw error;
-    const credit = await waitForCredit(0, options);
-    return { value: pageAt(cursor, { author: name, namesAnother: false, record: { books: [] } }), credit };
+    const value = pageAt(cursor, { author: name, namesAnother: false, record: { books: [] } });
+    return { value, credit: await waitForCredit(0, options) };
   }
 }
 
-function pageAt(cursor: AuthorCursor, answer: AuthorAnswer): AuthorPageAnswer {
+function pageAt(cursor: AuthorCursor, { author, namesAnother, record }: AuthorAnswer): AuthorPageAnswer {
   const { page, pageSize, seen, read: before = page === 1 ? 0 : undefined } = cursor;
-  const { author, namesAnother, record } = answer;
   const digest = digestOf(record.books);
   const isRepeated = seen?.includes(digest) === true;
   const books = isRepeated ? [] : record.books;

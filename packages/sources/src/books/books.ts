@@ -1,8 +1,8 @@
 import { creditPool, type Delivery, type PageStream } from '@headgate/throttle';
 import type { BudgetSlots } from '../budget-slots.ts';
-import { observer } from '../checked-options.ts';
 import { defineSource, pagingCalls } from '../define-source.ts';
 import type { QueryOptions, SourceGauges } from '../source.ts';
+import { mapPages, walkPages } from '../walk-pages.ts';
 import {
   type AuthorPage,
   authorPage,
@@ -11,30 +11,25 @@ import {
   type AuthorPagesOptions,
   authorPaging,
 } from './author-pages.ts';
-import { mapPages, walkPages } from '../walk-pages.ts';
-import { AmbiguousError, authorNotFound } from './books-errors.ts';
+import { invalidOption } from './books-errors.ts';
 import { classifyBooks } from './classify.ts';
 import { Doubt } from './doubt.ts';
-import { HeldAttempts } from './held-attempts.ts';
 import type { IsbnInput } from './isbn-input.ts';
-import { IsbnLookup } from './isbn-lookup.ts';
-import { lookup } from './lookup.ts';
-import { type BooksOptions, checkedBooksOptions, invalidOption } from './options.ts';
-import { prefetch } from './prefetch.ts';
+import { EarlyItems, lookup } from './lookup.ts';
+import { type BooksOptions, checkedBooksOptions } from './options.ts';
 import {
-  type BatchEntry,
-  type BooksQuery,
-  batchEntry,
-  isbnsToSend,
-  subjectOf,
-  validIsbns,
   type AuthorOptions,
   authorQuery,
-  DEFAULT_PAGE_SIZE,
+  type BatchEntry,
+  batchEntry,
+  type BooksQuery,
+  isbnsToSend,
+  itemsRequested,
+  subjectOf,
   toRequest,
+  validIsbns,
 } from './query.ts';
 import { type AuthorAnswer, type BookAnswer, type BooksValue, type FoundBook, itemsOf } from './results.ts';
-import { Trials } from './trials.ts';
 import { waitForCredit } from './wait-for-credit.ts';
 
 /** A book catalog: books by ISBN, singly or in batches, and authors by name. */
@@ -109,14 +104,13 @@ export interface BooksGauges extends SourceGauges {
 
 /** Creates a client of the books service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options. */
 export function books(options: BooksOptions): Books {
-  const { plan, maxBatch, batchWaitMs, quotaReset, limit, hasQuota, clock, source: sourceOptions } = checkedBooksOptions(options);
+  const checked = checkedBooksOptions(options);
+  const { maxBatch, hasQuota, source: sourceOptions } = checked;
   const names = sourceOptions.credentials.map(({ name }) => name);
-  const report = observer('books', options.onAttempt);
-  const held = new HeldAttempts(report);
   const source = defineSource<BooksQuery, BooksValue>({
     service: 'books',
     toRequest,
-    classify: classifyBooks(plan, maxBatch, quotaReset),
+    classify: classifyBooks(checked),
     subject: subjectOf,
     items: itemsRequested,
     itemsOf,
@@ -127,41 +121,31 @@ export function books(options: BooksOptions): Books {
   })({
     ...sourceOptions,
     onAttempt(event) {
-      trials.saw(event);
-      held.add(event);
+      doubt.saw(event);
+      options.onAttempt?.(event);
     },
   });
-  const doubt = new Doubt({
-    send: (query, reading) => source.query(query, reading),
-    held,
-    maxBatch,
-    windowMs: limit.windowMs,
-    retryForMs: options.retryForMs ?? 600_000,
-    clock,
-    random: options.random ?? Math.random,
-  });
-  const trials: Trials = new Trials(doubt, (credential, signal) => isbnLookup.askControl(credential, signal));
-  const isbnLookup = new IsbnLookup(doubt, trials, batchWaitMs);
+  const doubt: Doubt = new Doubt((query, reading) => source.query(query, reading), checked);
   const unlimited = creditPool({ max: Infinity });
-  const ahead = prefetch();
+  const early = new EarlyItems();
   let ignoredRecords = 0;
 
-  const queryBatch = async (entries: readonly BatchEntry[], options: QueryOptions): Promise<Delivery<readonly BookAnswer[]>> => {
+  const queryBatch = async (entries: readonly BatchEntry[], reading: QueryOptions): Promise<Delivery<readonly BookAnswer[]>> => {
     const invalid = entries.flatMap((entry) => (entry.isbn === undefined ? [{ kind: 'invalid' as const, ...entry }] : []));
-    if (invalid.length === entries.length) {
-      return { value: invalid, credit: await waitForCredit(entries.length, options) };
-    }
-    const { value, credit } = await isbnLookup.batch(entries, options);
+    if (invalid.length === entries.length) return { value: invalid, credit: await waitForCredit(entries.length, reading) };
+    const { value, credit } = await doubt.batch({ kind: 'batch', entries }, reading);
     ignoredRecords += value.ignored;
     return { value: value.answers, credit };
   };
-  const queryAuthor = async (name: string, options: QueryOptions & AuthorOptions): Promise<Delivery<AuthorAnswer>> => {
-    const response = await trials.ask(authorQuery(name, options), options);
-    if (response instanceof AmbiguousError) throw authorNotFound({ name, credential: response.credential });
-    return { value: response.value.answer, credit: response.credit };
+  const queryAuthor = async (name: string, reading: QueryOptions & AuthorOptions): Promise<Delivery<AuthorAnswer>> => {
+    const { value, credit } = await doubt.author(authorQuery(name, reading), reading);
+    return { value: value.answer, credit };
   };
-  const queryPage: Books['query'] = async (page, options) => await authorPage(queryAuthor, page, options);
-
+  const queryPage: Books['query'] = (page, reading) => authorPage(queryAuthor, page, reading);
+  const stop = (): void => {
+    source.stop();
+    doubt.stop();
+  };
   const close = async (): Promise<void> => {
     const closed = source.close();
     doubt.stop();
@@ -170,44 +154,35 @@ export function books(options: BooksOptions): Books {
 
   return {
     async book(requested, { signal } = {}) {
-      const isbn = batchEntry(requested);
-      if (isbn.isbn === undefined) throw isbn.error;
-      return await isbnLookup.book(isbn, signal);
+      const entry = batchEntry(requested);
+      if (entry.isbn === undefined) throw entry.error;
+      return await doubt.book(entry, signal);
     },
-    async author(name, ofAuthor = {}) {
-      const { value, credit } = await queryAuthor(name, { ...ofAuthor, credits: unlimited });
-      credit.release();
+    async author(name, page = {}) {
+      const { value } = await queryAuthor(name, { ...page, credits: unlimited });
       return value;
     },
-    authorPages(name, options = {}) {
-      const paging = authorPaging(name, options);
-      const walked = walkPages({ ...options, ...pagingCalls('books'), paging, service: 'books', subject: () => name, query: queryPage });
+    authorPages(name, walk = {}) {
+      const paging = authorPaging(name, walk);
+      const walked = walkPages({ ...walk, ...pagingCalls('books'), paging, service: 'books', subject: () => name, query: queryPage });
       return mapPages(walked, ({ page, next }) => ({ ...page, next }));
     },
     query: queryPage,
-    lookup: (isbns, { signal } = {}) =>
-      lookup({ isbns, signal, maxBatch, waitMs: batchWaitMs, parallel: limit.requests, ahead, clock, queryBatch }),
-    async batch(isbns, options) {
+    lookup: (isbns, { signal } = {}) => lookup(isbns, signal, checked, early, queryBatch),
+    async batch(isbns, reading) {
       const entries = isbns.map(batchEntry);
-      const toSend = validIsbns({ entries }).length;
-      if (toSend > maxBatch)
-        throw invalidOption(`a batch of ${toSend} ISBNs is larger than maxBatch (${maxBatch}): use lookup, or split it`);
-      return queryBatch(entries, options);
+      const { length } = validIsbns(entries);
+      if (length > maxBatch)
+        throw invalidOption(`a batch of ${length} ISBNs is larger than maxBatch (${maxBatch}): use lookup, or split it`);
+      return queryBatch(entries, reading);
     },
     gauges() {
       const gauges = source.gauges();
-      return {
-        ...gauges,
-        queries: [...gauges.queries, ...doubt.waiting],
-        ignoredRecords,
-        ...(hasQuota && { leftToday: leftToday(gauges) }),
-      };
+      const queries = [...gauges.queries, ...doubt.waiting];
+      return { ...gauges, queries, ignoredRecords, ...(hasQuota && { leftToday: leftToday(gauges) }) };
     },
     slots: () => source.slots(),
-    stop() {
-      source.stop();
-      doubt.stop();
-    },
+    stop,
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -222,10 +197,4 @@ function leftToday({ budgets, queries }: SourceGauges): number {
     if ((state === 'queued' || state === 'service-down') && isbns <= left) left -= isbns;
   }
   return left;
-}
-
-function itemsRequested(query: BooksQuery): number {
-  if (query.kind === 'book') return 1;
-  if (query.kind === 'author') return query.pageSize ?? DEFAULT_PAGE_SIZE;
-  return query.entries.length;
 }

@@ -21,7 +21,7 @@ function judged(
   status: number,
   { body = '', headers = {}, epochMs = Date.UTC(2026, 0, 1, 18) }: Given = {},
 ): Verdict<BooksValue> {
-  const classify = classifyBooks('premium', 100, { resetsAt: '00:00', zone: 'UTC' });
+  const classify = classifyBooks({ plan: 'premium', maxBatch: 100, quotaReset: { resetsAt: '00:00', zone: 'UTC' } });
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return classify(
     { status, headers, body: bytes },

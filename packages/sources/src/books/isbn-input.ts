@@ -48,50 +48,35 @@ function pulled(iterator: Iterator<string, unknown> | AsyncIterator<string, unkn
 }
 
 function pushed(input: Observable<string>): IsbnReader {
-  const buffer: string[] = [];
-  let first = 0;
-  let end: { readonly error?: unknown } | undefined;
   let subscription: Subscription | undefined;
-  let wake: (() => void) | undefined;
-
-  const ended = (how: { readonly error?: unknown }): void => {
-    end ??= how;
-    wake?.();
-  };
-  const shift = (): string | undefined => {
-    const isbn = buffer[first];
-    first += 1;
-    if (first === buffer.length) first = buffer.length = 0;
-    return isbn;
-  };
+  let reader: ReadableStreamDefaultReader<Pushed> | undefined;
+  // The stream buffers what it gets. It drops its buffer when it fails, so an error is an item.
+  const subscribed = (): ReadableStream<Pushed> =>
+    new ReadableStream({
+      start(buffer) {
+        subscription = input.subscribe({
+          next: (isbn) => buffer.enqueue({ isbn }),
+          error: (error: unknown) => {
+            buffer.enqueue({ error });
+            buffer.close();
+          },
+          complete: () => buffer.close(),
+        });
+      },
+      cancel: () => subscription?.unsubscribe(),
+    });
   return {
     async next() {
-      subscription ??= input.subscribe({
-        next: (isbn) => {
-          buffer.push(isbn);
-          wake?.();
-        },
-        error: (error: unknown) => ended({ error }),
-        complete: () => ended({}),
-      });
-      while (buffer.length === 0 && end === undefined) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-      const isbn = buffer.length > 0 ? shift() : undefined;
-      if (isbn !== undefined) return { done: false, value: isbn };
-      if (end !== undefined && 'error' in end) throw end.error;
-      return { done: true, value: undefined };
+      reader ??= subscribed().getReader();
+      const { value } = await reader.read();
+      if (value === undefined) return { done: true, value };
+      if ('error' in value) throw value.error;
+      return { done: false, value: value.isbn };
     },
     close() {
-      buffer.length = first = 0;
-      ended({});
-      try {
-        subscription?.unsubscribe();
-      } catch {
-        // A teardown threw.
-      }
+      reader?.cancel().catch(() => undefined);
     },
   };
 }
+
+type Pushed = { readonly isbn: string } | { readonly error: unknown };

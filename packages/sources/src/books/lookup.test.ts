@@ -1,20 +1,34 @@
-import { creditPool } from '@headgate/throttle';
-import { virtualClock } from '@headgate/throttle/testing';
+import { creditPool, type PageStream } from '@headgate/throttle';
+import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
 import fc from 'fast-check';
 import { NEVER, Subject, firstValueFrom, lastValueFrom, of, take, toArray } from 'rxjs';
 import { expect, test } from 'vitest';
+import type { Limit } from '../source-options.ts';
 import type { IsbnInput } from './isbn-input.ts';
-import { lookup, type LookupOptions } from './lookup.ts';
+import { EarlyItems, lookup as lookUp, type QueryBatch } from './lookup.ts';
 import { matchRecords } from './match-records.ts';
-import { prefetch } from './prefetch.ts';
 import { type BatchEntry, isbnsToSend } from './query.ts';
 import type { BookAnswer } from './results.ts';
 import { sampleIsbns } from './sample-isbns.fixture.ts';
 import { waitForCredit } from './wait-for-credit.ts';
 
+interface Options {
+  readonly isbns: IsbnInput;
+  readonly maxBatch: number;
+  readonly batchWaitMs: number;
+  readonly limit: Limit;
+  readonly early: EarlyItems;
+  readonly clock: VirtualClock;
+  readonly queryBatch: QueryBatch;
+}
+
+function lookup({ isbns, early, queryBatch, ...options }: Options): PageStream<BookAnswer> {
+  return lookUp(isbns, undefined, options, early, queryBatch);
+}
+
 interface Desk {
-  readonly options: LookupOptions;
-  readonly clock: ReturnType<typeof virtualClock>;
+  readonly options: Options;
+  readonly clock: VirtualClock;
   readonly batches: string[][];
   readonly walks: Set<object>;
   inFlight: number;
@@ -26,7 +40,7 @@ interface Desk {
  */
 function desk(isbns: IsbnInput, { answerMs = 0, parallel = 1, maxBatch = 10, failsAt = 0 } = {}): Desk {
   const clock = virtualClock();
-  const queryBatch: LookupOptions['queryBatch'] = async (entries: readonly BatchEntry[], { credits, signal, walk }) => {
+  const queryBatch: QueryBatch = async (entries: readonly BatchEntry[], { credits, signal = new AbortController().signal, walk = {} }) => {
     self.walks.add(walk);
     const query = { kind: 'batch' as const, entries };
     const credit = await waitForCredit(entries.length, { credits, signal });
@@ -63,7 +77,15 @@ function desk(isbns: IsbnInput, { answerMs = 0, parallel = 1, maxBatch = 10, fai
     walks: new Set(),
     inFlight: 0,
     mostInFlight: 0,
-    options: { isbns, maxBatch, waitMs: 200, parallel, ahead: prefetch(), clock, queryBatch },
+    options: {
+      isbns,
+      maxBatch,
+      batchWaitMs: 200,
+      limit: { requests: parallel, windowMs: 1_000 },
+      early: new EarlyItems(),
+      clock,
+      queryBatch,
+    },
   };
   return self;
 }
@@ -209,7 +231,7 @@ test('a reader that is aborted between two reads gives back what was not handed 
   const { options, clock } = desk(sampleIsbns(40), { parallel: 3 });
   let requested = 0;
   // Ignores the signal, like a response that arrived just before the abort.
-  const queryBatch: LookupOptions['queryBatch'] = (entries, { credits: room, walk }) => {
+  const queryBatch: QueryBatch = (entries, { credits: room, walk = {} }) => {
     requested += 1;
     const slow = requested === 2 ? 1_000 : 0;
     return options.queryBatch(entries, { credits: room, signal: new AbortController().signal, walk }).then(async (delivery) => {
@@ -251,7 +273,7 @@ test("an ISBN that needs no request takes no place in a batch, but doesn't make 
   const sizes = async (isbns: readonly string[]): Promise<number[]> => {
     const { options, batches, clock } = desk(isbns, { maxBatch: 3 });
     const asked: number[] = [];
-    const queryBatch: LookupOptions['queryBatch'] = (entries, given) => (asked.push(entries.length), options.queryBatch(entries, given));
+    const queryBatch: QueryBatch = (entries, given) => (asked.push(entries.length), options.queryBatch(entries, given));
     const ends = lastValueFrom(lookup({ ...options, queryBatch }));
     await clock.advance(1_000);
     await ends;
@@ -288,7 +310,7 @@ test('lookups that share little room never block each other, though batches over
       const { options, clock } = desk([], { parallel: 5 });
       // Batches take random times, so that they overtake each other. Each batch with an odd number of ISBNs returns its credit once and
       // reserves it again.
-      const queryBatch: LookupOptions['queryBatch'] = async (entries, { credits: room, signal }) => {
+      const queryBatch: QueryBatch = async (entries, { credits: room, signal }) => {
         for (const again of [true, false]) {
           const credit = await waitForCredit(entries.length, { credits: room, signal });
           await new Promise<void>((resolve) => clock.schedule(delays.next().value ?? 0, resolve));

@@ -1,141 +1,154 @@
-import { type Clock, type CreditPool, type Delivery, type PageReader, type PageReadOptions, PageStream } from '@headgate/throttle';
-import { Batcher, onAbort, sharedCredit } from '@headgate/throttle/internal';
-import { type IsbnInput, openIsbns } from './isbn-input.ts';
-import type { Prefetch } from './prefetch.ts';
+import { type Credit, type CreditPool, type Delivery, type PageReader, type PageReadOptions, PageStream } from '@headgate/throttle';
+import { Batcher, onAbort, orAborted, sharedCredit } from '@headgate/throttle/internal';
+import type { QueryOptions } from '../source.ts';
+import { type IsbnInput, type IsbnReader, openIsbns } from './isbn-input.ts';
+import type { CheckedBooksOptions } from './options.ts';
 import { type BatchEntry, batchEntry, isbnsToSend } from './query.ts';
 import type { BookAnswer } from './results.ts';
 
-export interface LookupOptions {
-  readonly isbns: IsbnInput;
-  readonly signal?: AbortSignal | undefined;
-  readonly maxBatch: number;
-  /** Maximum time that an ISBN waits for its batch to fill, in ms. */
-  readonly waitMs: number;
-  /** Maximum batches in flight. */
-  readonly parallel: number;
-  /** The limit of early requests, shared by all lookups that may share a credit pool. */
-  readonly ahead: Prefetch;
-  readonly clock: Clock;
-  readonly queryBatch: (
-    entries: readonly BatchEntry[],
-    options: { readonly credits: CreditPool; readonly signal: AbortSignal; readonly walk: object },
-  ) => Promise<Delivery<readonly BookAnswer[]>>;
-}
+/** Requests a batch. Resolves to one answer for each entry, and to the unreadable records. */
+export type QueryBatch = (entries: readonly BatchEntry[], options: QueryOptions) => Promise<Delivery<readonly BookAnswer[]>>;
+
+type LookupOptions = Pick<CheckedBooksOptions, 'maxBatch' | 'batchWaitMs' | 'limit' | 'clock'>;
 
 /** Walks a list of ISBNs in batches; each response is a separate item, in the order of the list. */
-export function lookup(options: LookupOptions): PageStream<BookAnswer> {
-  return new PageStream((reading) => lookupReader(options, reading), { signal: options.signal });
+export function lookup(
+  isbns: IsbnInput,
+  signal: AbortSignal | undefined,
+  options: LookupOptions,
+  early: EarlyItems,
+  queryBatch: QueryBatch,
+): PageStream<BookAnswer> {
+  return new PageStream((reading) => new LookupReader(openIsbns(isbns), options, early, queryBatch, reading), { signal });
 }
 
-interface Batch {
-  /** Items that the batch has reserved in `ahead`, until its turn comes. 0 from then on. */
-  itemsAhead: number;
-  outcome?: { readonly delivery: Delivery<readonly BookAnswer[]> } | { readonly error: unknown };
+/**
+ * Limits the items that all lookups of a client request before their turn. Responses are delivered in order, so an early one holds credit
+ * until its turn comes. If early responses held all credit, the batch whose turn it is could never be requested.
+ */
+export class EarlyItems {
+  readonly #items = new WeakMap<CreditPool, number>();
+
+  /** Counts `items` of an early request. Returns false if that would leave less than `spare` of the pool. */
+  enter(credits: CreditPool, items: number, spare: number): boolean {
+    const sum = (this.#items.get(credits) ?? 0) + items;
+    if (sum + spare > credits.max) return false;
+    this.#items.set(credits, sum);
+    return true;
+  }
+
+  /** Stops counting `items`, because their turn has come or they were given up. */
+  leave(credits: CreditPool, items: number): void {
+    this.#items.set(credits, (this.#items.get(credits) ?? 0) - items);
+  }
 }
 
-function lookupReader(
-  { isbns, maxBatch, waitMs, parallel, ahead, clock, queryBatch }: LookupOptions,
-  { credits, signal }: PageReadOptions,
-): PageReader<BookAnswer> {
-  const input = openIsbns(isbns);
-  const read = async (): Promise<readonly BatchEntry[] | undefined> => {
-    const { done, value } = await input.next();
-    return done === true ? undefined : [batchEntry(value)];
-  };
-  // Malformed and repeated entries aren't sent, so they don't count against `maxBatch`. But a batch never has more than 2 × `maxBatch`
-  // entries.
-  const isFull = (entries: readonly BatchEntry[]): boolean =>
-    entries.length >= 2 * maxBatch || (entries.length >= maxBatch && isbnsToSend({ kind: 'batch', entries }).length >= maxBatch);
-  const batches = new Batcher(read, isFull, waitMs, clock);
-  const stopped = new AbortController();
-  const walk = {};
-  const inFlight: Batch[] = [];
-  let handedOver = 0;
-  let gathering = false;
-  let gathered: readonly BatchEntry[] | undefined;
-  let inputEnd: { readonly error?: unknown } | undefined;
-  let wake: (() => void) | undefined;
+/** A batch in the order of the list. */
+interface Turn {
+  /** Undefined after the last batch. */
+  readonly delivery: Promise<Delivery<readonly BookAnswer[]> | undefined>;
+  /** Called when all batches before it are delivered, and at the end of the lookup. */
+  readonly come: () => void;
+}
 
-  const takeTurn = (batch: Batch): void => {
-    ahead.leave(credits, batch.itemsAhead);
-    batch.itemsAhead = 0;
-  };
-  const stop = (reason: unknown): void => {
-    if (stopped.signal.aborted) return;
-    stopped.abort(reason);
-    input.close();
-    for (const batch of inFlight) {
-      takeTurn(batch);
-      if (batch.outcome !== undefined && 'delivery' in batch.outcome) batch.outcome.delivery.credit.release();
-    }
-    wake?.();
-  };
-  const forget = onAbort(signal, stop);
+class LookupReader implements PageReader<BookAnswer> {
+  readonly #input: IsbnReader;
+  readonly #options: LookupOptions;
+  readonly #early: EarlyItems;
+  readonly #queryBatch: QueryBatch;
+  readonly #credits: CreditPool;
+  readonly #batcher: Batcher<BatchEntry>;
+  readonly #walk = {};
+  readonly #stopped = new AbortController();
+  readonly #forget: () => void;
+  /** The batches that weren't delivered yet. */
+  readonly #turns: Turn[] = [];
+  /** Resolves when the newest batch has been read. */
+  #gathered: Promise<unknown> = Promise.resolve();
+  /** Credit of batches that arrived before their turn. */
+  readonly #held = new Set<Credit>();
+  #delivered = 0;
 
-  const gather = async (): Promise<void> => {
-    gathering = true;
+  constructor(input: IsbnReader, options: LookupOptions, early: EarlyItems, queryBatch: QueryBatch, { credits, signal }: PageReadOptions) {
+    this.#input = input;
+    this.#options = options;
+    this.#early = early;
+    this.#queryBatch = queryBatch;
+    this.#credits = credits;
+    const read = async (): Promise<readonly BatchEntry[] | undefined> => {
+      const { done, value } = await input.next();
+      return done === true ? undefined : [batchEntry(value)];
+    };
+    this.#batcher = new Batcher(read, (entries) => this.#isFull(entries), options.batchWaitMs, options.clock);
+    this.#forget = onAbort(signal, (reason) => this.#stop(reason));
+  }
+
+  async read(): Promise<readonly Delivery<BookAnswer>[] | undefined> {
+    // One batch at first, and one more for each delivered batch, so a consumer of a single response spends a single request.
+    while (this.#turns.length < Math.min(this.#options.limit.requests, 1 + this.#delivered)) this.#begin();
+    const turn = this.#turns[0] ?? this.#begin();
+    turn.come();
     try {
-      gathered = await batches.next();
-      if (gathered === undefined) inputEnd = {};
-    } catch (error) {
-      inputEnd = { error };
-    }
-    gathering = false;
-    wake?.();
-  };
-  const query = async (batch: Batch, entries: readonly BatchEntry[]): Promise<void> => {
-    try {
-      const delivery = await queryBatch(entries, { credits, signal: stopped.signal, walk });
-      batch.outcome = { delivery };
-      if (stopped.signal.aborted) delivery.credit.release();
-    } catch (error) {
-      batch.outcome = { error };
-    }
-    wake?.();
-  };
-  /** Starts batches: one at first, and one more for each delivered batch, so a consumer of a single response spends a single request. */
-  const fill = (): void => {
-    while (inFlight.length < Math.min(parallel, 1 + handedOver)) {
-      if (gathered === undefined) {
-        if (!gathering && inputEnd === undefined) void gather();
-        return;
+      const delivery = await orAborted(this.#stopped.signal, turn.delivery);
+      if (delivery === undefined) {
+        this.#forget();
+        return undefined;
       }
-      // In addition to the responses for its entries, a batch can deliver as many unreadable records.
-      const itemsAhead = inFlight.length === 0 ? 0 : 2 * gathered.length;
-      if (itemsAhead > 0 && !ahead.enter(credits, itemsAhead, 2 * maxBatch)) return;
-      const batch: Batch = { itemsAhead };
-      inFlight.push(batch);
-      void query(batch, gathered);
-      gathered = undefined;
+      this.#turns.shift();
+      this.#delivered += 1;
+      this.#held.delete(delivery.credit);
+      return sharedCredit(delivery, 'each');
+    } catch (error) {
+      this.#forget();
+      this.#stop(error);
+      throw error;
     }
-  };
+  }
 
-  return {
-    async read() {
-      for (;;) {
-        stopped.signal.throwIfAborted();
-        const outcome = inFlight[0]?.outcome;
-        if (outcome !== undefined) {
-          inFlight.shift();
-          for (const next of inFlight.slice(0, 1)) takeTurn(next);
-          if ('error' in outcome) {
-            forget();
-            stop(outcome.error);
-            throw outcome.error;
-          }
-          handedOver += 1;
-          return sharedCredit(outcome.delivery, 'each');
-        }
-        fill();
-        if (inFlight.length === 0 && inputEnd !== undefined) {
-          forget();
-          if ('error' in inputEnd) throw inputEnd.error;
-          return undefined;
-        }
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    },
-  };
+  /** Malformed and repeated entries aren't sent, so they don't count. But a batch never has more than 2 × `maxBatch` entries. */
+  #isFull(entries: readonly BatchEntry[]): boolean {
+    const { maxBatch } = this.#options;
+    if (entries.length < maxBatch) return false;
+    return entries.length >= 2 * maxBatch || isbnsToSend({ kind: 'batch', entries }).length >= maxBatch;
+  }
+
+  #begin(): Turn {
+    const { promise: itsTurn, resolve: come } = Promise.withResolvers<void>();
+    const entries = this.#gather(itsTurn, this.#gathered);
+    const delivery = entries.then((some) => some && this.#query(some));
+    // An error is thrown when the batch's turn comes.
+    delivery.catch(() => undefined);
+    this.#gathered = entries;
+    const turn = { delivery, come };
+    this.#turns.push(turn);
+    return turn;
+  }
+
+  /** Reads a batch, and waits for its turn if early responses hold too much credit. */
+  async #gather(itsTurn: Promise<void>, previous: Promise<unknown>): Promise<readonly BatchEntry[] | undefined> {
+    await previous;
+    const entries = await this.#batcher.next();
+    if (entries === undefined) return undefined;
+    // In addition to the responses for its entries, a batch can deliver as many unreadable records.
+    const items = 2 * entries.length;
+    if (!this.#early.enter(this.#credits, items, 2 * this.#options.maxBatch)) await itsTurn;
+    else void itsTurn.then(() => this.#early.leave(this.#credits, items));
+    return entries;
+  }
+
+  async #query(entries: readonly BatchEntry[]): Promise<Delivery<readonly BookAnswer[]>> {
+    const { signal } = this.#stopped;
+    const delivery = await this.#queryBatch(entries, { credits: this.#credits, signal, walk: this.#walk });
+    if (signal.aborted) delivery.credit.release();
+    else this.#held.add(delivery.credit);
+    return delivery;
+  }
+
+  #stop(reason: unknown): void {
+    if (this.#stopped.signal.aborted) return;
+    this.#stopped.abort(reason);
+    this.#input.close();
+    for (const credit of this.#held) credit.release();
+    for (const { come } of this.#turns) come();
+  }
 }

@@ -1,5 +1,6 @@
 import { toIsbn13 } from '@headgate/operators';
-import { SourceError } from '../source-error.ts';
+import type { SourceError } from '../source-error.ts';
+import { booksError } from './books-errors.ts';
 import { type BatchQuery, isbnsToSend } from './query.ts';
 import type { BookAnswer } from './results.ts';
 import { type BookRecord, bookRecord } from './schema.ts';
@@ -61,12 +62,8 @@ export function matchRecords(query: BatchQuery, data: readonly unknown[]): Match
 }
 
 function unreadableError({ entries }: BatchQuery): SourceError {
-  return new SourceError({
-    code: 'HEADGATE_INVALID_RECORD',
-    message:
-      `books: a record in the response for ${entries.length} ISBNs isn't an object or names no ISBN, so it can't be matched to any of them. ` +
-      'The other records were read. Its ISBN is among those reported missing: request these again, one by one.',
-    retryable: false,
-    service: 'books',
-  });
+  const message =
+    `books: a record in the response for ${entries.length} ISBNs isn't an object or names no ISBN, so it can't be matched to any of them. ` +
+    'The other records were read. Its ISBN is among those reported missing: request these again, one by one.';
+  return booksError('HEADGATE_INVALID_RECORD', message, {});
 }

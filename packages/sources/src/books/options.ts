@@ -1,8 +1,8 @@
 import { apiKey, type Secret } from '@headgate/auth';
 import { type Clock, nextTimeOfDay, systemClock } from '@headgate/throttle';
 import { type NumberChecks, numberChecks } from '@headgate/throttle/internal';
-import { SourceError } from '../source-error.ts';
 import type { Credential, Limit, SourceOptions } from '../source-options.ts';
+import { invalidOption } from './books-errors.ts';
 
 /** Options of {@link books}: those of every source, and the plan. */
 export interface BooksOptions extends Omit<SourceOptions, 'baseUrl' | 'credentials'> {
@@ -47,6 +47,10 @@ export interface CheckedBooksOptions {
   readonly hasQuota: boolean;
   readonly quotaReset: QuotaReset;
   readonly clock: Clock;
+  /** Returns a random number in [0, 1). */
+  readonly random: () => number;
+  /** Maximum total of the waits between the tries of one request, in ms. */
+  readonly retryForMs: number;
   readonly source: SourceOptions;
 }
 
@@ -79,6 +83,8 @@ export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions 
     hasQuota: perDay !== undefined,
     quotaReset,
     clock: rest.clock ?? systemClock(),
+    random: rest.random ?? Math.random,
+    retryForMs: rest.retryForMs ?? 600_000,
     source: {
       ...rest,
       limit,
@@ -94,11 +100,6 @@ export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions 
 /** Checks of the numbers in options of books. */
 export function booksChecks(): NumberChecks {
   return numberChecks((option, must) => invalidOption(`${option} must be ${must}`));
-}
-
-/** Creates the error for an invalid option. `what`: the option, and its valid values. */
-export function invalidOption(what: string, cause?: unknown): SourceError {
-  return new SourceError({ code: 'HEADGATE_INVALID_OPTION', message: `books: ${what}.`, retryable: false, service: 'books', cause });
 }
 
 const LONGEST_WAIT_MS = 60_000;

@@ -1,8 +1,9 @@
 import { toIsbn13 } from '@headgate/operators';
 import { percentEncoded } from '../http/wire-request.ts';
 import type { PathRequest } from '../source-definition.ts';
-import { SourceError } from '../source-error.ts';
-import { booksChecks, invalidOption } from './options.ts';
+import type { SourceError } from '../source-error.ts';
+import { booksError, invalidOption } from './books-errors.ts';
+import { booksChecks } from './options.ts';
 
 export type BooksQuery = BookQuery | AuthorQuery | BatchQuery;
 
@@ -26,10 +27,10 @@ export interface BatchQuery {
   readonly entries: readonly BatchEntry[];
   /** Name of the only credential that may send the query. Default: any may. */
   readonly only?: string;
+  /** Number of items to reserve capacity for. Default: one for each entry. */
+  readonly items?: number;
   /** An ISBN that isn't among the entries, and is sent in addition. It gets no separate response. */
-  readonly control?: ControlIsbn;
-  /** An ISBN of the entries that isn't sent, because the batch has no room for it and its control. */
-  readonly later?: string;
+  readonly control?: ControlIsbn | undefined;
   /** True if the query isn't sent again after a 404. */
   readonly isLast?: boolean;
 }
@@ -61,25 +62,19 @@ export function batchEntry(text: string): BatchEntry {
   const requested = typeof text === 'string' ? text : String(text);
   const isbn = toIsbn13(requested);
   if (isbn !== undefined) return { requested, isbn };
-  const error = new SourceError({
-    code: 'HEADGATE_INVALID_ISBN',
-    message: `${quoted(requested)} isn't an ISBN: an ISBN has 10 or 13 digits with a valid check digit. Correct it; no request was sent.`,
-    retryable: false,
-    service: 'books',
-    subject: requested.slice(0, LONGEST_QUOTE),
-  });
+  const message = `${quoted(requested)} isn't an ISBN: an ISBN has 10 or 13 digits with a valid check digit. Correct it; no request was sent.`;
+  const error = booksError('HEADGATE_INVALID_ISBN', message, { subject: requested.slice(0, LONGEST_QUOTE) });
   return { requested, isbn: undefined, error };
 }
 
 /** Returns the valid ISBNs of a batch, each once. */
-export function validIsbns({ entries }: Pick<BatchQuery, 'entries'>): readonly string[] {
+export function validIsbns(entries: readonly BatchEntry[]): readonly string[] {
   return [...new Set(entries.flatMap(({ isbn }) => (isbn === undefined ? [] : [isbn])))];
 }
 
 /** Returns the ISBNs that a batch sends. */
-export function isbnsToSend(query: BatchQuery): readonly string[] {
-  const { control, later } = query;
-  const isbns = validIsbns(query).filter((isbn) => isbn !== later);
+export function isbnsToSend({ entries, control }: BatchQuery): readonly string[] {
+  const isbns = validIsbns(entries);
   return control === undefined ? isbns : [...isbns, control.isbn];
 }
 
@@ -99,8 +94,15 @@ export function toRequest(query: BooksQuery): PathRequest {
 export function subjectOf(query: BooksQuery): string {
   if (query.kind === 'book') return query.isbn.isbn;
   if (query.kind === 'author') return query.name;
-  const [first = query.control?.isbn ?? '', ...others] = validIsbns(query);
+  const [first = query.control?.isbn ?? '', ...others] = validIsbns(query.entries);
   return others.length === 0 ? first : `${others.length + 1} ISBNs from ${first}`;
+}
+
+/** Returns the number of items to reserve capacity for before the request. */
+export function itemsRequested(query: BooksQuery): number {
+  if (query.kind === 'book') return 1;
+  if (query.kind === 'author') return query.pageSize ?? DEFAULT_PAGE_SIZE;
+  return query.items ?? query.entries.length;
 }
 
 const LONGEST_QUOTE = 40;
@@ -119,7 +121,7 @@ export interface AuthorOptions {
 }
 
 /** Page size of the service if a request sets none. The service doesn't document it. */
-export const DEFAULT_PAGE_SIZE = 20;
+const DEFAULT_PAGE_SIZE = 20;
 
 /** Creates an author query. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` for an invalid name or option. */
 export function authorQuery(name: string, { page, pageSize }: AuthorOptions): AuthorQuery {

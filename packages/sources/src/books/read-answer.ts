@@ -1,30 +1,30 @@
 import { parseUntouched } from '../exact-json.ts';
 import { jsonBody, jsonKind } from '../http/json-body.ts';
 import type { Verdict } from '../verdict.ts';
-import { type AnsweredQuery, invalidRecord } from './books-errors.ts';
+import { type Answered, invalidRecord } from './books-errors.ts';
 import { isbnsOf, matchRecords } from './match-records.ts';
-import { type RefusalOptions, readRefusal } from './refusal.ts';
+import type { BooksQuery } from './query.ts';
+import { readRefusal, type Refusal } from './refusal.ts';
 import type { BooksValue } from './results.ts';
 import { sameAuthor } from './same-author.ts';
 import { isRecord, authorAnswer, batchAnswer, bookAnswer, bookRecord } from './schema.ts';
 
 /** Returns the verdict on a response with status 200. `refusal`: for a response that turns out to be an error. */
-export function readAnswer(answered: AnsweredQuery, refusal: RefusalOptions): Verdict<BooksValue> {
+export function readAnswer(query: BooksQuery, answered: Answered, refusal: Refusal): Verdict<BooksValue> {
   const { answer } = refusal;
   const body = jsonBody(answer, parseUntouched);
   if (body.kind === 'broken') return { kind: 'transient', reason: `${body.reason} (${answer.status})` };
-  return readRecords(body.value, answered) ?? readOther(body.value, answered, refusal);
+  return readRecords(query, body.value, answered) ?? readRefusal(refusal) ?? mismatch(query, body.value);
 }
 
-function readRecords(json: unknown, answered: AnsweredQuery): Verdict<BooksValue> | undefined {
-  const { query } = answered;
+function readRecords(query: BooksQuery, json: unknown, answered: Answered): Verdict<BooksValue> | undefined {
   if (query.kind === 'book') {
     const body = bookAnswer.safeParse(json);
     if (!body.success) return undefined;
     const record = bookRecord.safeParse(body.data.book);
-    if (!record.success) return { kind: 'fatal', error: invalidRecord({ ...answered, flaw: "isn't an object or names no ISBN" }) };
+    if (!record.success) return { kind: 'fatal', error: invalidRecord(answered, "isn't an object or names no ISBN") };
     if (!isbnsOf(record.data).includes(query.isbn.isbn)) {
-      return { kind: 'fatal', error: invalidRecord({ ...answered, flaw: 'has another ISBN, or an invalid one' }) };
+      return { kind: 'fatal', error: invalidRecord(answered, 'has another ISBN, or an invalid one') };
     }
     return { kind: 'ok', value: { kind: 'book', answer: { kind: 'found', ...query.isbn, record: record.data } } };
   }
@@ -39,10 +39,8 @@ function readRecords(json: unknown, answered: AnsweredQuery): Verdict<BooksValue
   return body.success ? { kind: 'ok', value: { kind: 'batch', ...matchRecords(query, body.data.data) } } : undefined;
 }
 
-function readOther(json: unknown, answered: AnsweredQuery, refusal: RefusalOptions): Verdict<BooksValue> {
-  const said = readRefusal(refusal);
-  if (said !== undefined) return { kind: 'rate-limited', ...said };
-  const [field, kind] = EXPECTED[answered.query.kind];
+function mismatch({ kind: asked }: BooksQuery, json: unknown): Verdict<never> {
+  const [field, kind] = EXPECTED[asked];
   if (!isRecord(json)) return { kind: 'schema-mismatch', where: `expected an object with ${field}, got ${jsonKind(json)}` };
   return { kind: 'schema-mismatch', where: `${field}: expected ${kind}, got ${jsonKind(json[field])}` };
 }
