@@ -53,14 +53,11 @@ export interface ForecastOptions {
  * Forecasts when the work of several lanes is done. Assumes that each lane has its own credentials, and that each of them may send all of
  * the lane's requests.
  */
-export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): Forecast {
+export function forecast(lanes: readonly LaneWork[], { now, requestMs = 0 }: ForecastOptions): Forecast {
   const check = pipelineChecks('forecast', 'HEADGATE_INVALID_OPTION');
-  check.number({ now: options.now });
-  check.number({ requestMs: options.requestMs === undefined ? 0 : options.requestMs }, 0);
-  const all = lanes.map((lane) => {
-    const pace = paceOf(lane, options);
-    return { ...needOf(lane, pace), inMs: laneMs(lane, pace, options) };
-  });
+  check.number({ now });
+  check.number({ requestMs }, 0);
+  const all = lanes.map((lane) => laneForecast(lane, now, requestMs));
   return {
     requests: all.reduce((sum, { requests }) => sum + requests, 0),
     unknown: all.reduce((sum, { unknown }) => sum + unknown, 0),
@@ -73,38 +70,51 @@ export function pagesLeft({ page, pages }: WalkSize): number | undefined {
   return pages === undefined ? undefined : Math.max(1, pages - page + 1);
 }
 
-function workOf({ walks, behind, keys }: LaneWork): Work {
-  const pages = walks.reduce((sum, walk) => sum + (pagesLeft(walk) ?? 1), 0);
-  return { pages: pages + (behind?.pages ?? 0) + (behind?.unknown ?? 0), keys };
+function laneForecast(lane: LaneWork, now: number, requestMs: number): Forecast {
+  const { walks, behind = { unknown: 0, pages: 0 }, keys, keysPerRequest, inFlight = 0, budgets } = lane;
+  const sizes = walks.map(pagesLeft);
+  const unknown = sizes.filter((size) => size === undefined).length + behind.unknown;
+  const pages = sizes.reduce<number>((sum, size) => sum + (size ?? 0), behind.pages) + unknown;
+  if (pages + keys === 0) return { requests: 0, unknown, inMs: 0 };
+  const { requests } = lastStart(poolsOf(budgets, now), pages, keys, keysPerRequest, now);
+  const waitingKeys = Math.max(0, keys - Math.max(0, inFlight - pages) * keysPerRequest);
+  const { inMs } = lastStart(poolsOf(budgets, now), Math.max(0, pages - inFlight), waitingKeys, keysPerRequest, now);
+  // The pages of the longest walk are requested one after another.
+  const longest = sizes.reduce<number>((most, size) => Math.max(most, size ?? 1), 1);
+  const rounds = Math.ceil((pages + Math.ceil(keys / keysPerRequest)) / concurrencyOf(budgets));
+  return { requests, unknown, inMs: Math.max(inMs + requestMs, Math.max(longest, rounds) * requestMs) };
 }
 
-function needOf(lane: LaneWork, pace: Pace) {
-  return {
-    requests: started(workOf(lane), pace).requests,
-    unknown: lane.walks.filter((walk) => pagesLeft(walk) === undefined).length + (lane.behind?.unknown ?? 0),
-  };
-}
-
-function laneMs(lane: LaneWork, pace: Pace, { requestMs = 0 }: ForecastOptions): number {
-  const { pages, keys } = workOf(lane);
-  if (pages + keys === 0) return 0;
-  const { inFlight = 0, keysPerRequest } = lane;
-  // Pages left of the longest walk, which requests them one after another.
-  const longest = lane.walks.reduce((most, walk) => Math.max(most, pagesLeft(walk) ?? 1), 1);
-  const waiting = { pages: Math.max(0, pages - inFlight), keys: Math.max(0, keys - Math.max(0, inFlight - pages) * keysPerRequest) };
-  const rounds = Math.ceil((pages + Math.ceil(keys / keysPerRequest)) / concurrencyOf(lane));
-  return Math.max(started(waiting, pace).inMs + requestMs, Math.max(longest, rounds) * requestMs);
-}
-
-function concurrencyOf({ budgets }: LaneWork): number {
+function concurrencyOf(budgets: readonly BudgetSlots[]): number {
   const own = budgets.filter(({ credential }) => credential !== undefined);
   const each = new Map(own.map(({ credential, concurrency = Infinity }) => [credential, concurrency]));
   return each.size === 0 ? Infinity : [...each.values()].reduce((sum, own) => sum + own, 0);
 }
 
-interface Work {
-  readonly pages: number;
-  readonly keys: number;
+/**
+ * Returns when the last request of the work starts, in ms from now, and the number of requests. Each starts as soon as the budgets allow,
+ * lookups before pages.
+ */
+function lastStart(unstarted: readonly Pool[], allPages: number, allKeys: number, keysPerRequest: number, now: number) {
+  let [pools, pages, keys, requests] = [unstarted, allPages, allKeys, 0];
+  for (;;) {
+    // Each iteration goes up to the next reset of a quota, because a slow rate can leave a part of the quota unused.
+    const until = Math.min(Infinity, ...pools.map(({ resetInMs }) => resetInMs));
+    const mostOf = (isOfUnits: boolean): number =>
+      Math.min(Infinity, ...pools.filter((pool) => pool.isOfUnits === isOfUnits).map((pool) => startedBy(pool, until - 1)));
+    // A budget with a unit counts keys and pages; other budgets count HTTP requests.
+    const units = mostOf(true);
+    const batches = Math.ceil(Math.min(keys, units) / keysPerRequest);
+    const started = Math.min(batches + Math.min(pages, Math.max(0, units - keys)), mostOf(false));
+    const keysStarted = Math.min(keys, units, started * keysPerRequest);
+    const pagesStarted = Math.max(0, started - batches);
+    const needOf = ({ isOfUnits }: Pool): number => (isOfUnits ? keysStarted + pagesStarted : started);
+    requests += started;
+    keys -= keysStarted;
+    pages -= pagesStarted;
+    if (keys + pages === 0) return { requests, inMs: Math.max(0, ...pools.map((pool) => nthStart(pool, needOf(pool), until - 1))) };
+    pools = pools.map((pool) => (pool.resetInMs === until ? reset(pool, now) : later(pool, needOf(pool), until)));
+  }
 }
 
 interface Slots extends FreeSlots {
@@ -113,38 +123,29 @@ interface Slots extends FreeSlots {
 }
 
 /** The budgets of the same name of several credentials, combined. A request can use any of their free slots. */
-interface Pooled {
-  readonly unit: string | undefined;
+interface Pool {
+  readonly isOfUnits: boolean;
   readonly limit: number;
+  readonly quota: BudgetSlots['quota'];
   readonly free: readonly Slots[];
-  /** Set for a quota. `inMs`: ms from now until its next reset. `notBefore`: ms from now until its first slot is free. */
-  readonly renewed: { readonly quota: Quota; readonly inMs: number; readonly notBefore: number } | undefined;
+  /** Ms from now until a quota's next reset. Infinity for a budget without resets. */
+  readonly resetInMs: number;
+  /** Ms from now until the first slot is free, which for a quota can be after its next reset. */
+  readonly notBefore: number;
 }
 
-type Quota = NonNullable<BudgetSlots['quota']>;
-
-/** The budgets that limit how fast the work of a lane can start. */
-interface Pace {
-  readonly budgets: readonly Pooled[];
-  readonly keysPerRequest: number;
-  readonly now: number;
-}
-
-function paceOf({ budgets, keysPerRequest }: LaneWork, { now }: ForecastOptions): Pace {
-  return { budgets: grouped(budgets, now), keysPerRequest, now };
-}
-
-function grouped(budgets: readonly BudgetSlots[], now: number): readonly Pooled[] {
-  return [...Map.groupBy(budgets, ({ name }) => name).values()].flatMap((same): readonly Pooled[] => {
-    const [first] = same;
-    if (first === undefined) return [];
-    const { unit, quota } = first;
-    const free = same.flatMap((one) =>
-      one.free.map((slots) => ({ ...slots, againInMs: one.quota === undefined ? one.againInMs : Infinity })),
-    );
-    const limit = same.reduce((sum, one) => sum + one.limit, 0);
-    const notBefore = Math.min(...free.map(({ inMs }) => inMs));
-    return [{ unit, limit, free: merged(free), renewed: quota && { quota, inMs: nextReset(quota, now) - now, notBefore } }];
+function poolsOf(budgets: readonly BudgetSlots[], now: number): readonly Pool[] {
+  return Array.from(Map.groupBy(budgets, ({ name }) => name).values(), (same): Pool => {
+    const free = same.flatMap(({ free, againInMs, quota }) => free.map((slots) => ({ ...slots, againInMs: quota ? Infinity : againInMs })));
+    const quota = same[0]?.quota;
+    return {
+      isOfUnits: same[0]?.unit !== undefined,
+      limit: same.reduce((sum, { limit }) => sum + limit, 0),
+      quota,
+      free: merged(free),
+      resetInMs: quota === undefined ? Infinity : nextReset(quota, now) - now,
+      notBefore: Math.min(...free.map(({ inMs }) => inMs)),
+    };
   });
 }
 
@@ -155,70 +156,36 @@ function merged(all: readonly Slots[]): readonly Slots[] {
   );
 }
 
-/**
- * Returns when the last request of the work starts, in ms from now, and the number of requests. Each request starts as soon as the budgets
- * allow.
- */
-function started(work: Work, { budgets: unstarted, keysPerRequest, now }: Pace): { readonly inMs: number; readonly requests: number } {
-  let budgets = unstarted;
-  let { pages, keys } = work;
-  let requests = 0;
-  for (;;) {
-    // Each iteration goes up to the next reset of a quota, because a slow rate can leave a part of the quota unused.
-    const until = Math.min(Infinity, ...budgets.map(({ renewed }) => renewed?.inMs ?? Infinity));
-    const most = (of: 'requests' | 'units'): number => {
-      const own = budgets.filter(({ unit }) => (unit === undefined) === (of === 'requests'));
-      return Math.min(Infinity, ...own.map((budget) => startedBy(budget, until - 1)));
-    };
-    const units = most('units');
-    const batches = Math.ceil(Math.min(keys, units) / keysPerRequest);
-    // Lookups start first. A budget with a unit counts keys and pages; other budgets count HTTP requests.
-    const count = Math.min(batches + Math.min(pages, Math.max(0, units - keys)), most('requests'));
-    const keysStarted = Math.min(keys, units, count * keysPerRequest);
-    const pagesStarted = Math.max(0, count - batches);
-    const taken = budgets.map((budget) => {
-      const need = budget.unit === undefined ? count : keysStarted + pagesStarted;
-      return { budget, need, lastMs: lastStart(budget, need, until - 1) };
-    });
-    requests += count;
-    keys -= keysStarted;
-    pages -= pagesStarted;
-    if (keys + pages === 0) return { inMs: Math.max(0, ...taken.map(({ lastMs }) => lastMs)), requests };
-    budgets = taken.map(({ budget, need, lastMs }) => later(budget, { need, lastMs, until, now }));
-  }
-}
-
 /** Returns how many requests or units can start within `ms` from now. */
-function startedBy({ free }: Pooled, ms: number): number {
+function startedBy({ free }: Pool, ms: number): number {
   return free.reduce((sum, { inMs, count, againInMs }) => sum + (inMs > ms ? 0 : count * (Math.floor((ms - inMs) / againInMs) + 1)), 0);
 }
 
 /** Returns when the last of `need` requests or units starts, ms from now, if each takes the next free slot. At most `latest`. */
-function lastStart(budget: Pooled, need: number, latest: number): number {
+function nthStart(pool: Pool, need: number, latest: number): number {
   if (need === 0) return 0;
-  const allBy = Math.max(...budget.free.map(({ inMs, count, againInMs }) => inMs + Math.ceil(need / count) * againInMs));
+  const allBy = Math.max(...pool.free.map(({ inMs, count, againInMs }) => inMs + Math.ceil(need / count) * againInMs));
   let [early, late] = [-1, Math.min(latest, allBy)];
   while (late - early > 1) {
     const between = Math.floor((early + late) / 2);
-    if (startedBy(budget, between) < need) early = between;
+    if (startedBy(pool, between) < need) early = between;
     else late = between;
   }
   return late;
 }
 
-/** Returns the budget as it will be at `until`, if `need` requests or units have started by then, the last of them at `lastMs`. */
-function later(
-  budget: Pooled,
-  { need, lastMs, until, now }: { readonly need: number; readonly lastMs: number; readonly until: number; readonly now: number },
-): Pooled {
-  const { limit, renewed } = budget;
-  if (renewed?.inMs === until) {
-    const { quota, notBefore } = renewed;
-    const inMs = nextReset(quota, now + until) - now;
-    return { ...budget, free: [{ inMs: Math.max(until, notBefore), count: limit, againInMs: Infinity }], renewed: { ...renewed, inMs } };
-  }
-  let atLast = need - startedBy(budget, lastMs - 1);
-  const free = budget.free.flatMap(({ inMs, count, againInMs }) => {
+/** Returns a quota as it is after its next reset. */
+function reset(pool: Pool, now: number): Pool {
+  const { quota, limit, resetInMs, notBefore } = pool;
+  const free = [{ inMs: Math.max(resetInMs, notBefore), count: limit, againInMs: Infinity }];
+  return { ...pool, free, resetInMs: quota === undefined ? Infinity : nextReset(quota, now + resetInMs) - now };
+}
+
+/** Returns the budget as it will be at `until`, if `need` requests or units have started by then. */
+function later(pool: Pool, need: number, until: number): Pool {
+  const lastMs = nthStart(pool, need, until - 1);
+  let atLast = need - startedBy(pool, lastMs - 1);
+  const free = pool.free.flatMap(({ inMs, count, againInMs }) => {
     const times = inMs < lastMs ? Math.floor((lastMs - 1 - inMs) / againInMs) + 1 : 0;
     const next = times === 0 ? inMs : inMs + times * againInMs;
     const used = next === lastMs ? Math.min(count, atLast) : 0;
@@ -228,5 +195,5 @@ function later(
       { inMs: Math.max(until, next), count: count - used, againInMs },
     ];
   });
-  return { ...budget, free: merged(free.filter(({ inMs, count }) => count > 0 && inMs < Infinity)) };
+  return { ...pool, free: merged(free.filter(({ inMs, count }) => count > 0 && inMs < Infinity)) };
 }
