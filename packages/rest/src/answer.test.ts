@@ -2,10 +2,12 @@ import { expect, it } from 'vitest';
 import { verdictOf } from './answer.ts';
 import { bearer } from './list.fixture.ts';
 import { restOptions } from './language.ts';
+import { streamsOf } from './streams.ts';
 
 /** The verdict on a response of a stream with these settings. */
 function verdict(stream: object, { status = 200, headers = {}, body = '' }) {
-  const { items } = restOptions.parse({ baseUrl: 'http://127.0.0.1', ...bearer, streams: { items: { get: '/items', ...stream } } }).streams;
+  const section = restOptions.parse({ baseUrl: 'http://127.0.0.1', ...bearer, streams: { items: { get: '/items', ...stream } } });
+  const { items } = streamsOf(section);
   if (items === undefined) throw new Error('no stream');
   const context = {
     service: 'api',

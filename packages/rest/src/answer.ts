@@ -12,15 +12,15 @@ import * as z from 'zod';
 import { type Shown, circleAfter } from './circle.ts';
 import { type Cursor, MAX_AGAIN } from './cursor.ts';
 import { digestOf, kindOf, scalarOf } from './json-value.ts';
-import { keyOf } from './key.ts';
-import { type Stream, isByTime, keyPaths, sinceRoughness } from './language.ts';
 import { type Answered, MAX_MOVES, type RestPage, emptyPage, listedPage } from './listed-page.ts';
 import { nextOf, withoutKeys } from './next-page.ts';
 import { LAST, countOf } from './pages/index.ts';
 import type { Path } from './path.ts';
 import { saidAt } from './places.ts';
-import { type RestQuery, withFields } from './request.ts';
+import { keyOf, withFields } from './records.ts';
+import type { RestQuery } from './request.ts';
 import { ruleFor, ruledVerdict } from './rules.ts';
+import type { Stream } from './streams.ts';
 import { timeOf } from './time.ts';
 
 /** Error codes of sections, in addition to those of every source. */
@@ -105,9 +105,9 @@ function pageVerdict(stream: Stream, answered: Answered, keyParameters: readonly
 
 /** Whether a page shows that the listing goes in a circle. Streams that omit repeated records don't need it. */
 function circleOf(stream: Stream, { cursor, fields }: RestQuery, records: readonly unknown[]): Shown {
-  const { key, pages, since } = stream;
+  const { keys: paths, pages, since } = stream;
   if (since !== undefined || pages === undefined || pages.repeats === 'drop' || records.length === 0) return { circle: cursor.circle };
-  const keys = new Set(keyPaths(key).length === 0 ? [] : records.map((record) => keyOf(stream, withFields(stream, record, fields))));
+  const keys = new Set(paths.length === 0 ? [] : records.map((record) => keyOf(stream, withFields(stream, record, fields))));
   const isUnique = keys.size > 1 && keys.size === records.length && !keys.has(undefined);
   return circleAfter(cursor.circle, { content: digestOf(records), keys: isUnique ? digestOf([...keys]) : undefined });
 }
@@ -127,9 +127,8 @@ function shortOf(stream: Stream, { value, answer, context }: Answered, at: Curso
 
 /** The reason why a page doesn't have the order that `since` states. Undefined if it has. */
 function disorderOf(stream: Stream, { since: from, newest }: Cursor, records: readonly unknown[]): string | undefined {
-  const { since } = stream;
+  const { since, roughMs } = stream;
   if (since?.order === undefined || since.order === 'fixed') return undefined;
-  const roughMs = sinceRoughness(stream);
   const sign = since.order === 'ascending' ? 1 : -1;
   const times = records.flatMap((record) => timeOf(scalarOf(since.from.first(record)), since.zone) ?? []);
   let last = -Infinity;
@@ -139,8 +138,7 @@ function disorderOf(stream: Stream, { since: from, newest }: Cursor, records: re
     last = Math.max(last, sign * ms);
   }
   // A later page is requested by its time. A service that ignored it would return the same records for ever.
-  if (newest === undefined || !isByTime(stream) || Math.min(...times) >= (timeOf(from, since.zone) ?? -Infinity) - roughMs)
-    return undefined;
+  if (newest === undefined || !stream.isByTime || Math.min(...times) >= (timeOf(from, since.zone) ?? -Infinity) - roughMs) return undefined;
   return `{since}: expected no record before it, got an older one: the service ignores the parameter, reads it in another time zone, or rounds it, as {since:date} does`;
 }
 

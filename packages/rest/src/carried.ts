@@ -2,7 +2,8 @@ import { SourceError } from '@headgate/sources';
 import type { RestErrorCode } from './answer.ts';
 import type { Cursor } from './cursor.ts';
 import { scalarOf } from './json-value.ts';
-import { type Since, type Stream, isByTime, sinceRoughness } from './language.ts';
+import type { Since } from './since.ts';
+import type { Stream } from './streams.ts';
 import { type Time, shifted, timeOf } from './time.ts';
 
 /** State that a listing passes to the next listing with the same key. */
@@ -52,7 +53,7 @@ export function carriedOn(stream: Stream, page: Page, { before, now, held = [], 
   const current: Carried = page.isFirst ? { newest: before?.newest, written: {} } : (now ?? { written: {} });
   const newest = newestOf(since, page, current.newest);
   const againMs = Math.min(...[newest, ...held].map((time) => againFromMs(since, time ?? undefined)));
-  const from = secondOf(Math.min(againMs, isByTime(stream) ? nextFromMs(since, page) : Infinity) - sinceRoughness(stream));
+  const from = secondOf(Math.min(againMs, stream.isByTime ? nextFromMs(since, page) : Infinity) - stream.roughMs);
   const known = new Set(writtenOf(before));
   const written = new Map(Object.entries(current.written));
   for (const [i, record] of page.records.entries()) {

@@ -1,4 +1,6 @@
 import { type Signer, apiKey, bearer, oauth1 } from '@headgate/auth';
+import { secret } from '@headgate/pipeline';
+import type { CredentialIdentity } from '@headgate/pipeline/internal';
 import {
   type Credential,
   type HttpResponse,
@@ -10,11 +12,108 @@ import {
   jsonBody,
 } from '@headgate/sources';
 import type { Clock } from '@headgate/throttle';
-import type { RestOptions } from './language.ts';
-import { waitAt } from './evidence.ts';
-import { kindOf, numberOf } from './json-value.ts';
+import * as z from 'zod';
+import { exactNumber, kindOf, numberOf, scalar } from './json-value.ts';
+import { waitAt } from './limits.ts';
+import { path } from './path.ts';
+import { headerName, isHttp } from './places.ts';
 
-export type RestCredential = RestOptions['credentials'][number];
+// The first alternative that fits reads a value of a file, so a form has text exactly as written, where `scalar` has unquoted numbers.
+const formField = z.union([z.string(), exactNumber(), z.boolean(), z.null()]);
+
+const token = z
+  .strictObject({
+    url: z
+      .string()
+      .refine(
+        (text) => text.startsWith('/') || isHttp(text),
+        'is neither a path nor an address. Write /oauth/token, or for example https://login.example.com/token.',
+      )
+      .describe('Address that gives the token: a path after `baseUrl`, or a whole address.'),
+    grant: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe('`grant_type` of the request. Default with `id`: client_credentials, or refresh_token if there is one.'),
+    id: secret({ encoded: true }).exactOptional().describe('`client_id` of the application.'),
+    secret: secret({ encoded: true }).exactOptional().describe('`client_secret` of the application.'),
+    in: z.enum(['basic', 'body']).default('basic').describe('Part of the request that carries `id` and `secret`.'),
+    refreshToken: secret({ encoded: true })
+      .exactOptional()
+      .describe('Refresh token, for `grant: refresh_token`. One that changes at each use is not supported.'),
+    form: z.record(z.string(), formField).exactOptional().describe('Other fields of the request, such as `scope`.'),
+    json: z.record(z.string(), scalar).exactOptional().describe('The same, and the request is sent as JSON.'),
+    at: path({ singular: true }).prefault('$.access_token').describe('Path of the token in the response.'),
+    expires: path({ singular: true })
+      .prefault('$.expires_in')
+      .describe('Path of the lifetime of the token in seconds, or of the date at which it expires.'),
+    header: headerName.exactOptional().describe('Header that carries the bare token. Default: `Authorization: Bearer`.'),
+  })
+  .superRefine((given, context) => {
+    const refuse = (key: string, message: string): void => context.addIssue({ code: 'custom', path: [key], message });
+    if (given.form !== undefined && given.json !== undefined) refuse('json', "can't be combined with form. Keep one of them.");
+    if ((given.id === undefined) !== (given.secret === undefined))
+      refuse(given.id === undefined ? 'secret' : 'id', `needs ${given.id === undefined ? 'id' : 'secret'} as well.`);
+  });
+
+export const credential = z
+  .strictObject({
+    name: z.string().min(1).describe('Name in messages and metrics. Budgets are kept under this name across restarts.'),
+    bearer: secret().exactOptional().describe('Token, sent as `Authorization: Bearer`.'),
+    basic: z
+      .strictObject({
+        user: z.string().min(1).describe('User name.'),
+        password: secret().exactOptional().describe('Password. Default: empty.'),
+      })
+      .exactOptional()
+      .describe('User name and password for HTTP basic authentication.'),
+    key: secret().exactOptional().describe('Key, sent as `Authorization`, or where `header` or `query` says.'),
+    header: headerName.exactOptional().describe('Header that carries the key.'),
+    query: z.string().min(1).exactOptional().describe('Query parameter that carries the key.'),
+    body: z.string().min(1).exactOptional().describe('Member of the JSON body, or field of the form, that carries the key.'),
+    oauth1: z
+      .strictObject({
+        consumerKey: secret({ encoded: true }).describe('Consumer key of the application.'),
+        consumerSecret: secret({ encoded: true }).describe('Its secret.'),
+        token: secret({ encoded: true }).exactOptional().describe('Access token of the user.'),
+        tokenSecret: secret({ encoded: true }).exactOptional().describe('Its secret.'),
+      })
+      .exactOptional()
+      .describe('OAuth 1.0a, signed with HMAC-SHA1.'),
+    token: token
+      .exactOptional()
+      .describe('A token that is requested: OAuth 2, or a login. It is requested again when it is refused or expires.'),
+  })
+  .superRefine((given, context) => {
+    keepOne(['bearer', 'basic', 'key', 'oauth1', 'token'], given, context);
+    const places = keepOne(['header', 'query', 'body'], given, context);
+    if (places.length > 0 && given.key === undefined)
+      context.addIssue({ code: 'custom', path: [places[0] ?? ''], message: 'needs a key. Add key: "${KEY}".' });
+  });
+
+export type RestCredential = z.output<typeof credential>;
+
+/** Returns the keys that are set, and reports an issue if more than one is. */
+function keepOne<Key extends string>(
+  keys: readonly Key[],
+  given: Readonly<Partial<Record<Key, unknown>>>,
+  context: z.RefinementCtx,
+): readonly Key[] {
+  const found = keys.filter((key) => given[key] !== undefined);
+  if (found.length > 1) context.addIssue({ code: 'custom', message: `has ${found.join(' and ')}. Keep one of them.` });
+  return found;
+}
+
+/** The same key is the same secret, wherever the request carries it. A client that requests tokens is told from others by its whole request. */
+export function identityOf({ bearer, basic, key, oauth1, token }: RestCredential): CredentialIdentity {
+  if (bearer !== undefined) return { setting: 'bearer', values: [bearer] };
+  if (basic !== undefined) return { setting: 'basic', values: [() => basic.user, basic.password] };
+  if (key !== undefined) return { setting: 'key', values: [key] };
+  if (oauth1 !== undefined) return { setting: 'oauth1', values: [oauth1.consumerKey, oauth1.token] };
+  if (token === undefined) return { values: [] };
+  const { url, id, refreshToken, form, json } = token;
+  return { setting: 'token', values: [id, refreshToken, () => JSON.stringify([url, form, json])] };
+}
 
 /** Options of the requests that fetch tokens, such as proxy and timeouts. */
 export interface TokenOptions extends Omit<SourceOptions, 'credentials' | 'limit'> {

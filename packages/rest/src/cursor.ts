@@ -1,7 +1,8 @@
 import { httpDate, type Json } from '@headgate/throttle';
 import type { Carried } from './carried.ts';
 import type { Circle } from './circle.ts';
-import type { Pages, Since, Stream } from './language.ts';
+import type { Since } from './since.ts';
+import type { Stream } from './streams.ts';
 import { digestOf } from './json-value.ts';
 import { type Time, isoOf, shifted, timeOf } from './time.ts';
 import type { Zone } from './zone.ts';
@@ -65,8 +66,8 @@ function oldestOf(times: readonly (Time | null)[], zone: Since['zone']): Time | 
 }
 
 /** A digest of the path and of `pages`; undefined if the stream has no `pages`. */
-function wayOf({ get, post, pages }: Pick<Stream, 'get' | 'post' | 'pages'>): string | undefined {
-  return pages === undefined ? undefined : digestOf([get?.text, post?.text, pages]);
+function wayOf({ method, path, pages }: Stream): string | undefined {
+  return pages === undefined ? undefined : digestOf([method, path?.text, pages]);
 }
 
 /** The part of a cursor that tells its page from others. */
@@ -75,7 +76,7 @@ export function placeOf(cursor: Cursor): Json {
 }
 
 /** The cursor, number or offset of a listing's first page. */
-export function firstAt(pages: Pages | undefined): Cursor['at'] {
+export function firstAt(pages: Stream['pages']): Cursor['at'] {
   return pages?.style?.first ?? null;
 }
 

@@ -4,7 +4,8 @@
  * @packageDocumentation
  */
 export type { RestErrorCode } from './answer.ts';
-export { type Condition, type RestOptions, restOptions } from './language.ts';
+export { type RestOptions, restOptions } from './language.ts';
+export type { Condition } from './rules.ts';
 // The type of `restOptions` refers to `Path` and to the types of template.ts.
 export type { Path } from './path.ts';
 export { type Guess, type GuessedStream, guessStream } from './guess.ts';

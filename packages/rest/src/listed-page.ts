@@ -2,9 +2,10 @@ import type { ClassifyContext, HttpResponse } from '@headgate/sources';
 import { newestOf } from './carried.ts';
 import { type Cursor, firstAt, nextWindow, upToOf } from './cursor.ts';
 import { digestOf, scalarOf } from './json-value.ts';
-import { type Stream, isByTime, placeholders, sendsSince } from './language.ts';
 import { type Following, LAST } from './pages/index.ts';
+import { flawOf } from './records.ts';
 import { type RestQuery, valuesOf } from './request.ts';
+import type { Stream } from './streams.ts';
 import { type Time, shifted, timeOf } from './time.ts';
 
 export interface RestPage {
@@ -17,6 +18,8 @@ export interface RestPage {
   readonly found: number;
   /** Records that are older than `{since}`, if they create child jobs, too. */
   readonly older: readonly unknown[];
+  /** For each record, the reason why it can't be written, or undefined. Empty in a stream with `batch`, whose jobs each get their records. */
+  readonly flaws: readonly (string | undefined)[];
   /** In a stream with `since`: a digest of each record. Otherwise empty. */
   readonly digests: readonly string[];
   /** Epoch ms, by the clock of the service, at which the listing began at the latest. */
@@ -45,6 +48,7 @@ export function noRecords({ answer: { headers }, context: { query, epochMs } }: 
   return {
     stream,
     records: [],
+    flaws: [],
     older: [],
     digests: [],
     found,
@@ -108,6 +112,7 @@ export function listedPage(
   return {
     ...page,
     records,
+    flaws: stream.batch === undefined ? records.map((record) => flawOf(stream, record, query.fields)) : [],
     older,
     found: isWindow ? Math.max(1, count) : count,
     digests: digests.filter((_, i) => isNew(found[i], i)),
@@ -137,7 +142,7 @@ function nextCursor(
   const { since, until, began, way, last, check, moves } = cursor;
   const listing: Cursor = { at: firstAt(pages), since, until, began, upTo, way, newest, again, moves };
   if (check !== undefined) return check.digest === digest ? (check.then ?? undefined) : { ...listing, again: (again ?? 0) + 1 };
-  const isTimed = isByTime(stream);
+  const isTimed = stream.isByTime;
   const step = isTimed && at !== undefined ? stepAfter(stream, since, newest) : undefined;
   const next: Cursor | undefined =
     at === undefined
@@ -166,16 +171,14 @@ function stepAfter(stream: Stream, since: Time | undefined, newest: Time | undef
   const { overlap = 0, zone } = stream.since ?? {};
   const step = shifted(newest, -Math.min(1_000, overlap), zone);
   const spelledAs = (time: Time): string =>
-    [...placeholders(stream)]
-      .map(([, one]) => (one.name === 'since' ? valuesOf({}, { since: time, until: undefined }, zone)(one) : ''))
-      .join(' ');
+    stream.placeholders.map((one) => (one.name === 'since' ? valuesOf({}, { since: time, until: undefined }, zone)(one) : '')).join(' ');
   const isLater = since === undefined || ((timeOf(step, zone) ?? 0) > (timeOf(since, zone) ?? 0) && spelledAs(step) !== spelledAs(since));
   return isLater ? step : undefined;
 }
 
 /** The time (epoch ms) before which records are dropped. Without a parameter with `{since}`, the service returns older records again. */
 function olderThan(stream: Stream, { since }: Cursor): number {
-  if (since === undefined || sendsSince(stream)) return -Infinity;
+  if (since === undefined || stream.sendsSince) return -Infinity;
   return timeOf(since, stream.since?.zone) ?? -Infinity;
 }
 

@@ -3,8 +3,9 @@ import type { ApiAnswer } from './api.fixture.ts';
 import { verdictOf } from './answer.ts';
 import { type Carried, carriedOn, writtenOf } from './carried.ts';
 import { type Cursor, firstCursor } from './cursor.ts';
-import { type Stream, restOptions } from './language.ts';
+import { restOptions } from './language.ts';
 import { type RestQuery, httpRequest } from './request.ts';
+import { type Stream, streamsOf } from './streams.ts';
 
 /** More requests than any listing of these tests needs. */
 const MAX_REQUESTS = 400;
@@ -24,13 +25,13 @@ interface ListingOptions {
 
 /** The stream `items` of a section. */
 export function itemsStream(items: Readonly<Record<string, unknown>>): Stream {
-  const { streams } = restOptions.parse({
+  const section = restOptions.parse({
     baseUrl: 'http://127.0.0.1',
     credentials: [{ name: 'app' }],
     limit: { requests: 1, window: '1s' },
     streams: { items },
   });
-  const { items: stream } = streams;
+  const { items: stream } = streamsOf(section);
   if (stream === undefined) throw new Error('no stream');
   return stream;
 }

@@ -1,10 +1,10 @@
 import { linkTarget } from '@headgate/sources';
 import { MAX_AGAIN } from './cursor.ts';
 import { digestOf, scalarOf, spelled } from './json-value.ts';
-import { type Stream, overlapsPages } from './language.ts';
 import { type Answered, freshFrom } from './listed-page.ts';
 import { type Following, type Found, LAST, type NextAt } from './pages/index.ts';
 import { type Said, saidAt } from './places.ts';
+import type { Stream } from './streams.ts';
 
 /** The next page, the end, or the reason why it can't be determined. */
 export function nextOf(
@@ -32,7 +32,7 @@ export function nextOf(
     saysMore: pages.while !== undefined,
     isFlagged: (pages.while ?? pages.until) !== undefined,
     takesJson: style.place?.body !== undefined && stream.form === undefined,
-    overlaps: overlapsPages(stream),
+    overlaps: stream.since !== undefined && style.moves === 'seen',
     isKnown: () => freshFrom(cursor, digests) > 0,
   };
   // In a stream with `since`, a list can move by exactly one page. Records that come again are omitted there.

@@ -7,6 +7,11 @@ import { type Path, path } from './path.ts';
 export const fieldName = z.string().regex(/^[A-Za-z_]\w*$/, "isn't a field name. Write letters, digits and underscores.");
 export const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "isn't a header name.");
 
+/** True for the address of a service, with its scheme. */
+export function isHttp(address: string): boolean {
+  return /^https?:$/.test(URL.parse(address)?.protocol ?? '');
+}
+
 /** A path of names in a JSON body, such as `$.page.cursor`. */
 const member = z
   .string()

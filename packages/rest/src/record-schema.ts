@@ -1,12 +1,36 @@
 import * as z from 'zod';
-import { type Stream, keyPaths, requestOf } from './language.ts';
+import { plainFileText } from '@headgate/pipeline/internal';
 import type { Path } from './path.ts';
+import type { Stream } from './streams.ts';
+
+/** A file with a JSON Schema. It is read when the section is parsed. */
+export const schemaFile = z
+  .string()
+  .min(1)
+  .transform((file, context): z.ZodType => {
+    const refuse = (message: string): z.ZodType => {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    };
+    const text = plainFileText(file);
+    if (typeof text !== 'string') return refuse(text.flaw);
+    try {
+      return z.fromJSONSchema(JSON.parse(text) as z.core.JSONSchema.BaseSchema);
+    } catch (error) {
+      return refuse(
+        error instanceof SyntaxError
+          ? "isn't JSON. Write a JSON Schema into it."
+          : `isn't a supported JSON Schema: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+  })
+  .meta({ format: 'path', examples: ['./issue.schema.json'] });
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** JSON Schema of the records of all streams that write to a topic, as far as the section describes them. */
-export function recordSchema(streams: readonly (readonly [name: string, stream: Stream])[]): JsonSchema {
-  const all = streams.map(([name, stream]) => (stream.schema === undefined ? knownOf(name, stream) : ownOf(stream.schema, stream)));
+export function recordSchema(streams: readonly Stream[]): JsonSchema {
+  const all = streams.map((stream) => (stream.schema === undefined ? knownOf(stream) : ownOf(stream.schema, stream)));
   return all.length === 1 && all[0] !== undefined ? all[0] : { anyOf: all };
 }
 
@@ -19,10 +43,9 @@ function ownOf(schema: z.ZodType, { add = {} }: Stream): JsonSchema {
 
 const ADDED = { description: 'Added by Headgate.' };
 
-function knownOf(name: string, { key, since, add = {}, records, ...request }: Stream): JsonSchema {
-  const { method, path } = requestOf(request);
+function knownOf({ name, method, path, keys, since, add = {}, records }: Stream): JsonSchema {
   const properties = Object.fromEntries([
-    ...keyPaths(key).flatMap((one) => memberOf(one, 'key')),
+    ...keys.flatMap((one) => memberOf(one, 'key')),
     ...(since === undefined ? [] : memberOf(since.from, 'time of the change')),
     ...Object.keys(add).map((member) => [member, ADDED] as const),
   ]);

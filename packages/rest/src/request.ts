@@ -1,8 +1,8 @@
 import type { SourceRequest } from '@headgate/sources';
 import { type Cursor, firstAt } from './cursor.ts';
-import { scalarOf, spelled } from './json-value.ts';
-import { type Stream, requestOf } from './language.ts';
+import { spelled } from './json-value.ts';
 import type { Place } from './places.ts';
+import type { Stream } from './streams.ts';
 import { type Placeholder, type Template, type ValueOf, isTemplate, jsonOf } from './template.ts';
 import { formatTime } from './time.ts';
 import { UTC, type Zone } from './zone.ts';
@@ -27,19 +27,9 @@ export function valuesOf(fields: Fields, { since, until }: Pick<Cursor, 'since' 
   };
 }
 
-/** The record with the members of `add`. If the record isn't an object, it becomes the member `value` of a new one. */
-export function withFields({ add }: Pick<Stream, 'add'>, record: unknown, fields: Fields): unknown {
-  if (add === undefined) return record;
-  const valueOf = valuesOf(fields, {});
-  const added = Object.fromEntries(Object.entries(add).map(([name, template]) => [name, template.value(valueOf)]));
-  const isObject = typeof record === 'object' && record !== null && !Array.isArray(record) && scalarOf(record) === undefined;
-  return { ...(isObject ? record : { value: record }), ...added };
-}
-
 /** The HTTP request for a page. Throws a `TypeError` if the path has a field without a value. */
 export function httpRequest(baseUrl: string, stream: Stream, { fields, cursor }: RestQuery): SourceRequest {
-  const { pages } = stream;
-  const { method, path } = requestOf(stream);
+  const { method, path, pages } = stream;
   const { size, style } = pages ?? {};
   const to = style?.place;
   const own = {

@@ -1,10 +1,66 @@
 import { SourceError, type SourceErrorCode, type Verdict, refusalWaitMs, retryAfterMs } from '@headgate/sources';
 import { againFrom, restartTime } from './cursor.ts';
-import { waitAt } from './evidence.ts';
-import { scalarOf } from './json-value.ts';
-import type { ErrorRule, Stream } from './language.ts';
+import { waitAt } from './limits.ts';
+import { type Path, path, readPath } from './path.ts';
+import { duration } from '@headgate/pipeline';
+import * as z from 'zod';
+import { scalar, scalarOf } from './json-value.ts';
+import type { Stream } from './streams.ts';
 import { type Answered, type RestPage, emptyPage, noRecords } from './listed-page.ts';
 import type { Time } from './time.ts';
+
+const statuses = z.union([z.int().min(100).max(599), z.array(z.int().min(100).max(599)).min(1)]);
+
+/** A condition of an error rule. */
+export interface Condition {
+  /** Path in the response body; it can select several values. */
+  readonly path: Path;
+  /** At least one of the selected values must be one of these. Default: any value matches. */
+  readonly oneOf?: readonly (string | number | boolean | null)[];
+}
+
+const conditions = z
+  .union([z.string(), z.record(z.string(), z.union([scalar, z.array(scalar).min(1)]))])
+  .transform((given, context): readonly Condition[] | 'no body' => {
+    if (given === 'no body') return given;
+    if (typeof given === 'string') return [{ path: readPath(given, context) }];
+    return Object.entries(given).map(([text, values]) => {
+      const read = path().safeParse(text);
+      for (const { message } of read.error?.issues ?? []) context.addIssue({ code: 'custom', path: [text], message });
+      return read.success ? { path: read.data, oneOf: Array.isArray(values) ? values : [values] } : z.NEVER;
+    });
+  });
+
+export const errorRule = z
+  .strictObject({
+    status: statuses.exactOptional().describe('Status of the response, or a list of statuses. Default: any.'),
+    when: conditions
+      .exactOptional()
+      .describe('A path that selects something in the body, paths with the values that they must have, or `no body`.'),
+    then: z
+      .enum(['retry', 'wait', 'missing', 'empty', 'refused', 'dead', 'restart'])
+      .describe(
+        '`retry`: send the request again. `wait`: wait for the limit. `missing` and `dead`: write a dead letter. `empty`: accept it without records. `refused`: stop using the credential. `restart`: start the crawl again.',
+      ),
+    code: z
+      .string()
+      .transform((text, context): Path | string => (text.startsWith('$') ? readPath(text, context, { singular: true }) : text))
+      .exactOptional()
+      .describe('Error code of the dead letter: text, or a path in the body.'),
+    wait: z
+      .union([
+        z
+          .string()
+          .startsWith('$')
+          .transform((text, context) => readPath(text, context, { singular: true })),
+        duration(),
+      ])
+      .exactOptional()
+      .describe('Time to wait if the headers name none, or path in the body of the wait or of the time at which it ends.'),
+  })
+  .refine(({ status, when }) => status !== undefined || when !== undefined, 'needs status, when, or both.');
+
+type ErrorRule = z.output<typeof errorRule>;
 
 /** The first of the stream's rules that fits a response. */
 export function ruleFor({ errors = [] }: Stream, { value, answer }: Answered, isBodyless: boolean): ErrorRule | undefined {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { verdictOf } from './answer.ts';
 import { restOptions } from './language.ts';
+import { streamsOf } from './streams.ts';
 import { triedStream } from './try.ts';
 
 const ITEMS = [1, 2, 3].map((id) => ({ id, at: `2024-01-0${id}T00:00:00Z` }));
@@ -15,7 +16,7 @@ function warnings(next: unknown, more: object = { since: { from: '$.at' } }): re
       items: { get: '/items', records: '$.items[*]', key: '$.id', pages: { cursor: '$.next', as: { query: 'after' } }, ...more },
     },
   });
-  const { items: stream } = section.streams;
+  const { items: stream } = streamsOf(section);
   if (stream === undefined) throw new Error('no stream');
   const query = { stream: 'items', fields: {}, cursor: { at: null } };
   const answer = { status: 200, headers: {}, body: Buffer.from(JSON.stringify({ items: ITEMS, next })) };

@@ -1,11 +1,12 @@
 import { type BudgetEvidence, type HttpResponse, budgetEvidence } from '@headgate/sources';
 import type { Cursor } from './cursor.ts';
-import { evidenceOf } from './evidence.ts';
 import { numberOf, scalarOf } from './json-value.ts';
-import { keyOf } from './key.ts';
-import { type RestOptions, type Stream, keyPaths } from './language.ts';
+import type { RestOptions } from './language.ts';
+import { evidenceOf } from './limits.ts';
 import type { RestPage } from './listed-page.ts';
-import { type RestQuery, httpRequest, withFields } from './request.ts';
+import { keyOf, withFields } from './records.ts';
+import { type RestQuery, httpRequest } from './request.ts';
+import type { Stream } from './streams.ts';
 import { timeFlaw, timeOf } from './time.ts';
 
 /** The result of a trial request for one stream. A trial writes no records. */
@@ -74,10 +75,9 @@ function* warningsOf(
   keys: readonly (string | undefined)[],
   next: Cursor | undefined,
 ): Generator<string> {
-  const { key, pages, since, records: at } = stream;
+  const { keys: paths, pages, since, records: at } = stream;
   if (records.length === 0)
     yield `${at === undefined ? 'the response' : `records: ${at.text}`} has no records. Check the form of the response.`;
-  const paths = keyPaths(key);
   if (paths.length > 0) {
     const text = paths.map((path) => path.text).join(', ');
     const without = keys.filter((one) => one === undefined).length;

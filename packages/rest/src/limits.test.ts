@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { evidenceOf } from './evidence.ts';
+import { evidenceOf } from './limits.ts';
 import { bearer } from './list.fixture.ts';
 import { restOptions } from './language.ts';
 
