@@ -98,7 +98,8 @@ export function uncheckedChildren(streams: Streams): OptionIssue[] {
   );
 }
 
-export function fieldsOf({ stream: _, ...fields }: RestRequest): Fields {
+export function fieldsOf(request: RestRequest): Fields {
+  const { stream: _, ...fields } = request;
   return fields;
 }
 
