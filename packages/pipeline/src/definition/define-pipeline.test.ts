@@ -179,7 +179,7 @@ describe('a definition whose functions fail', () => {
     ['credentials', () => 7, 'returns 7. It must return a list'],
     ['credentials', () => [7], 'returns a credential without a name'],
     ['listed', () => [Promise.reject(new Error('too late'))], 'returns a list with a promise'],
-    ['listed', async function* () {}, 'returns an async iterable'],
+    ['listed', async function* () {}, 'returns Object .AsyncGenerator'],
     ['agreed', () => ({ most: 1n }), 'threw TypeError: Do not know how to serialize a BigInt'],
     ['keyOf', () => 7, 'returns 7. It must return text'],
     ['every', () => '24h', 'returns 24h. It must return a number of milliseconds above 0, or undefined'],

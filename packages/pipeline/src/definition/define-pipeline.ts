@@ -9,8 +9,7 @@ import { InvalidOptionsError, PipelineError } from '../settings/pipeline-error.t
 import { jsonOf, pipelineRequests } from './pipeline-requests.ts';
 import { requestIdentity } from '../topics/request-identity.ts';
 import { secretIssues } from '../settings/secret.ts';
-import { textOf } from '../settings/thrown.ts';
-import { type UserFunction, callUser, callUserList, misuse } from '../topics/user-function.ts';
+import { type Rule, guarded, json, list, misuse, mustReturn, synchronous } from '../topics/user-function.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import type { Processor } from './processor.ts';
 
@@ -24,26 +23,21 @@ export function definePipeline<
   RequestSchema extends z.ZodType,
   Topics extends TopicMap,
   Credential extends NamedCredential = NamedCredential,
->(definition: PipelineDefinition<Options, RequestSchema, Topics, Credential>): DefinedPipeline<Options, z.input<RequestSchema>> {
+>(given: PipelineDefinition<Options, RequestSchema, Topics, Credential>): DefinedPipeline<Options, z.input<RequestSchema>> {
   type Request = z.output<RequestSchema>;
-  checkDefinition(definition);
+  checkDefinition(given);
+  const definition = guarded(given, { pipeline: given.name }, RULES);
   const { name, request, topics, unit = 'records' } = definition;
   const options = definition.options.safeExtend(commonOptions(definition.maxOutstanding ?? 20_000));
-  const requests = pipelineRequests(definition);
+  const requests = pipelineRequests(given);
   const info: DefinitionInfo = { name, options, request, requests, topics, splitsCredentials: definition.credentials !== undefined };
-  const of = (member: string): UserFunction => ({ pipeline: name, name: member });
 
-  const configured = (given: z.input<Options> & CommonOptions): Pipeline<z.input<RequestSchema>> => {
-    const parsed = parseOptions(options, given);
+  const configured = (settings: z.input<Options> & CommonOptions): Pipeline<z.input<RequestSchema>> => {
+    const parsed = parseOptions(options, settings);
     if (parsed.issues !== undefined) throw new InvalidOptionsError(name, parsed.issues, options);
     const value = parsed.value as z.output<Options> & { every?: number; maxOutstanding: number; stopAfterFailures: number };
-    const everyOf = (job: unknown): number | undefined => {
-      const everyMs: unknown = callUser(of('every'), () => definition.every?.(job as Request)) ?? value.every;
-      if (everyMs === undefined || (typeof everyMs === 'number' && everyMs > 0)) return everyMs;
-      throw misuse(of('every'), `returns ${textOf(everyMs)}`, 'It must return a number of milliseconds above 0, or undefined');
-    };
-    const credentials = definition.credentials && callUserList(of('credentials'), () => definition.credentials?.(value));
-    for (const credential of credentials ?? []) assertNamed(of('credentials'), credential);
+    const everyOf = (job: unknown): number | undefined => definition.every?.(job as Request) ?? value.every;
+    const credentials = definition.credentials?.(value);
     const listedRequest = (job: unknown, index: number): ListedRequest => {
       try {
         const text = jsonOf(job);
@@ -64,7 +58,7 @@ export function definePipeline<
       name,
       definition: info,
       options: value,
-      warnings: callUserList(of('warnings'), () => definition.warnings?.(value)),
+      warnings: [...(definition.warnings?.(value) ?? [])],
       secretIssues: () => secretIssues(value),
       unit,
       topics,
@@ -73,26 +67,22 @@ export function definePipeline<
       everyMs: value.every,
       everyOf,
       maxOutstanding: value.maxOutstanding,
-      pageItems: callUser(of('pageItems'), () => definition.pageItems?.(value)),
-      usualBytes: callUser(of('usualBytes'), () => definition.usualBytes?.(value)) ?? {},
+      pageItems: definition.pageItems?.(value),
+      usualBytes: definition.usualBytes?.(value) ?? {},
       credentials: credentials?.map((credential) => credential.name),
-      sharesLimit: callUser(of('sharesLimit'), () => definition.sharesLimit?.(value)) ?? false,
+      sharesLimit: definition.sharesLimit?.(value) ?? false,
       agreed: {
         credentials: credentials?.map((credential) => credential.name),
-        ...agreedOf(callUser(of('agreed'), () => inJson(definition.agreed?.(value)))),
+        ...agreedOf(definition.agreed?.(value)),
       },
       requests,
       *listed() {
-        const jobs = callUserList(of('listed'), () => definition.listed?.(value));
-        for (const [index, job] of jobs.entries()) yield listedRequest(job, index);
+        for (const [index, job] of [...(definition.listed?.(value) ?? [])].entries()) yield listedRequest(job, index);
       },
       open(io, { lane, lanes }) {
         const share = (credentials ?? []).filter((_, index) => index % lanes === lane);
-        const processor = callUser(of('open'), () =>
-          definition.open(value, { ...io, waitOutOutages: true, stopAfterFailures: value.stopAfterFailures, credentials: share }),
-        );
-        if (typeof processor?.open !== 'function')
-          throw misuse(of('open'), `returns ${textOf(processor)}`, 'It must return the result of walk, lookup or route');
+        const { stopAfterFailures } = value;
+        const processor = definition.open(value, { ...io, waitOutOutages: true, stopAfterFailures, credentials: share });
         if (lanes > 1 && processor.sources.some((source) => source.credentialsOf !== undefined)) throw notDivided(name, lanes);
         // The lane calls the processor only with record makers for this definition's topics, so the cast is safe.
         return processor as unknown as Processor<unknown, TopicMap>;
@@ -101,15 +91,12 @@ export function definePipeline<
       probe(io, credential, job) {
         const read = job === undefined ? undefined : (requests.read(job) as Request);
         const probed = credentials?.slice(credential, credential + 1) ?? [];
-        return callUser(of('probe'), () =>
-          definition.probe?.(value, { ...io, retryForMs: 0, waitOutOutages: false, credentials: probed }, read),
-        );
+        return definition.probe?.(value, { ...io, retryForMs: 0, waitOutOutages: false, credentials: probed }, read);
       },
-      expect: (job, last) =>
-        definition.expect === undefined ? last?.pages : callUser(of('expect'), () => definition.expect?.(job as Request, last)),
+      expect: (job, last) => (definition.expect === undefined ? last?.pages : definition.expect(job as Request, last)),
     };
   };
-  return Object.assign(configured, { definition: info, named: (other: string) => definePipeline({ ...definition, name: other }) });
+  return Object.assign(configured, { definition: info, named: (other: string) => definePipeline({ ...given, name: other }) });
 }
 
 function commonOptions(maxOutstanding: number) {
@@ -139,16 +126,29 @@ function notDivided(pipeline: string, lanes: number): PipelineError {
   return new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message, pipeline });
 }
 
-function assertNamed(of: UserFunction, credential: unknown): void {
-  const name: unknown = Object(credential).name;
-  if (typeof name !== 'string') throw misuse(of, 'returns a credential without a name', 'It must return a list of { name, … }');
-}
+const named: Rule = (result, of) => {
+  const credentials = list(result, of) as readonly unknown[];
+  if (credentials.every((credential) => typeof Object(credential).name === 'string')) return credentials;
+  throw misuse(of, 'returns a credential without a name', 'It must return a list of { name, … }');
+};
 
-/** Returns the value unchanged. Throws if `JSON.stringify` does, for example for a BigInt. */
-function inJson(value: Json | undefined): Json | undefined {
-  JSON.stringify(value);
-  return value;
-}
+/** The rules for the functions of a definition. `pipelineRequests` has those for requests. */
+const RULES = {
+  credentials: named,
+  every: mustReturn(
+    'a number of milliseconds above 0, or undefined',
+    (everyMs) => everyMs === undefined || (typeof everyMs === 'number' && everyMs > 0),
+  ),
+  warnings: list,
+  pageItems: synchronous,
+  usualBytes: synchronous,
+  sharesLimit: synchronous,
+  agreed: json,
+  listed: list,
+  open: mustReturn('the result of walk, lookup or route', (processor) => typeof Object(processor).open === 'function'),
+  probe: synchronous,
+  expect: synchronous,
+};
 
 function agreedOf(agreed: Json | undefined): { readonly agreed?: Json } {
   return agreed === undefined ? {} : { agreed };

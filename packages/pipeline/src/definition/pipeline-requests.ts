@@ -1,8 +1,7 @@
 import type * as z from 'zod';
 import { PipelineError } from '../settings/pipeline-error.ts';
 import { parseRequest } from '../topics/request.ts';
-import { textOf } from '../settings/thrown.ts';
-import { type UserFunction, answered, callUser, misuse } from '../topics/user-function.ts';
+import { checked, guard, synchronous, text } from '../topics/user-function.ts';
 
 /** A request in the form of its topic: the key and value of a record. */
 export interface KeyedRequest {
@@ -18,10 +17,8 @@ export interface PipelineRequests<Request = unknown> {
   readonly name: string;
   /** Parses a record's value with the definition's schema. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid value. */
   read(value: string | null): unknown;
-  /**
-   * Returns the key of a parsed request. `recordKey`: key of the request's record, named in the error if the definition's `keyOf` throws.
-   */
-  keyOf(request: unknown, recordKey?: string): string;
+  /** Returns the key of a parsed request. */
+  keyOf(request: unknown): string;
   /** Returns a request in the form of its topic. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid request. */
   keyed(request: Request): KeyedRequest;
   /** Like `keyed`, for a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid value. */
@@ -46,12 +43,7 @@ interface RequestFunctions {
 export function pipelineRequests(definition: RequestFunctions): PipelineRequests {
   const { name } = definition;
   const read = (value: string | null): unknown => parseRequest(definition.request, value);
-  const keyOf = (request: unknown, recordKey?: string): string => {
-    const of: UserFunction = { pipeline: name, name: 'keyOf', key: recordKey };
-    const key: unknown = callUser(of, () => definition.keyOf(request));
-    if (typeof key !== 'string') throw misuse(of, `returns ${textOf(key)}`, 'It must return text');
-    return key;
-  };
+  const keyOf = (request: unknown): string => guard({ pipeline: name, name: 'keyOf' }, text, () => definition.keyOf(request));
   const parse = (value: string | null): KeyedRequest => ({ key: keyOf(read(value)), value: value ?? 'null' });
   const keyed = (request: unknown): KeyedRequest => parse(jsonOf(request));
   return {
@@ -62,11 +54,11 @@ export function pipelineRequests(definition: RequestFunctions): PipelineRequests
     parse,
     parseLine(line) {
       if (/^\s*\{/.test(line)) return parse(line);
-      if (definition.parse !== undefined) return keyed(answered({ pipeline: name, name: 'parse' }, definition.parse(line)));
+      if (definition.parse !== undefined) return keyed(checked({ pipeline: name, name: 'parse' }, synchronous, definition.parse(line)));
       const message = `${name} accepts only JSON objects as jobs.`;
       throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: name });
     },
-    check: (value) => answered({ pipeline: name, name: 'check' }, definition.check?.(read(value))),
+    check: (value) => checked({ pipeline: name, name: 'check' }, synchronous, definition.check?.(read(value))),
   };
 }
 

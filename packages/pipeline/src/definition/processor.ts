@@ -91,11 +91,8 @@ export interface WorkContext<Request, Topics extends TopicMap> {
   readonly topics: RecordMakers<Topics>;
   /** Parses a request with the definition's schema. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) if the request doesn't fit. */
   readonly read: (value: string | null) => Request;
-  /**
-   * Returns the key of a request, from the definition's `keyOf`. `recordKey`: key of the request's record, named in the error if `keyOf`
-   * throws.
-   */
-  readonly keyOf: (request: Request, recordKey: string) => string;
+  /** Returns the key of a request, from the definition's `keyOf`. */
+  readonly keyOf: (request: Request) => string;
   /** Emits an event of the run. */
   readonly emit: (event: RequestEvent | Extract<RunEvent, { type: 'notice' }>) => void;
   /** Records traces. Default: no traces. */

@@ -145,7 +145,7 @@ export function afterWork<Topics extends TopicMap>(
       inFlight = [];
     };
     for await (const one of work(crawl, previous, { log, names, partition, topics, clock, signal, warn })) {
-      madeRecord({ pipeline, key: crawl.key, name: 'after' }, { names, topics }, one);
+      madeRecord({ pipeline, name: 'after' }, { names, topics }, one);
       made += 1;
       if (made <= stage.written) continue;
       inFlight.push(one);

@@ -1,5 +1,5 @@
 import type { Json } from '@headgate/throttle';
-import { type TopicLog, textOf } from '@headgate/topics';
+import { textOf } from '@headgate/topics';
 import { closedDeadLetters } from '../lane/closed-dead-letters.ts';
 import { DEAD_LETTERS, HELD } from '../topics/dead-letter.ts';
 import { GROUP_STATE } from '../topics/names.ts';
@@ -17,106 +17,126 @@ interface HeldPart {
   readonly seenBy: string;
 }
 
+/** Held parts by their marks: the keys in the lane's state, without `held/` and the kind. */
+type Parts = ReadonlyMap<string, HeldPart>;
+type Context = Pick<WorkContext<never, TopicMap>, 'pipeline' | 'group' | 'lane' | 'kind' | 'log' | 'names'>;
+
 /** The held parts of a lane. */
-export interface HeldParts {
-  of(this: void, key: string): readonly Json[];
+export class HeldParts {
+  readonly #context: Context;
+  readonly #parts: Map<string, HeldPart>;
+  /** The offsets of the dead letters of held parts, by the parts' keys in the state, as far as they were read. */
+  readonly #letters = new Map<string, number>();
+  #lettersEnd = 0;
+
+  constructor(context: Context) {
+    this.#context = context;
+    this.#parts = new Map(context.lane.stateUnder(STATE_KEYS.held + context.kind).map(({ key: mark, value }) => [mark, value as HeldPart]));
+  }
+
+  /** Returns the values of the held parts of a key. */
+  of(key: string): readonly Json[] {
+    return valuesOf(this.#parts, key);
+  }
+
   /** Starts the changes of a page. */
-  page(this: void, walk: { readonly id: string; readonly key: string }): HeldPage;
+  page(walk: { readonly id: string; readonly key: string }): HeldPage {
+    return new HeldPage(this.#parts, this.#context.kind, walk);
+  }
+
   /** Forgets the parts of a key whose dead letters were dismissed. Call it before a walk of the key. */
-  forgetDismissed(this: void, key: string): Promise<void>;
+  async forgetDismissed(key: string): Promise<void> {
+    const own = ofKey(this.#parts, key);
+    if (own.length === 0) return;
+    const { pipeline, group = 'headgate', lane, kind, log, names } = this.#context;
+    await this.#readLetters();
+    const letters = { topic: names(`${pipeline}.${DEAD_LETTERS}`), partition: lane.partition };
+    const closed = closedDeadLetters(group, await log.readState(names(GROUP_STATE), 0), letters, this.#lettersEnd);
+    const dismissed = own.filter(([mark]) => {
+      const offset = this.#letters.get(kind + mark);
+      return offset !== undefined && closed.has(offset);
+    });
+    if (dismissed.length === 0) return;
+    await lane.commit({ records: [], state: dismissed.map(([mark]): StateChange => [STATE_KEYS.held + kind + mark, null]) });
+    for (const [mark] of dismissed) this.#parts.delete(mark);
+  }
+
+  /** Reads the dead letters that were added since the last call. */
+  async #readLetters(): Promise<void> {
+    const { pipeline, lane, log, names } = this.#context;
+    const topic = names(`${pipeline}.${DEAD_LETTERS}`);
+    const [found] = await log.listTopics([topic]);
+    const end = found?.offsets[lane.partition]?.end ?? 0;
+    if (end <= this.#lettersEnd) return;
+    for await (const { offset, headers } of log.readBytes({ topic, partitions: [lane.partition], from: this.#lettersEnd })) {
+      const mark = headers[HELD] && textOf(headers[HELD]);
+      if (mark !== undefined) this.#letters.set(mark, offset);
+    }
+    this.#lettersEnd = end;
+  }
 }
 
 /** The changes of one page. They count when `apply` is called. */
-export interface HeldPage {
+export class HeldPage {
+  readonly #parts: Map<string, HeldPart>;
+  readonly #after: Map<string, HeldPart>;
+  readonly #changed = new Set<string>();
+  readonly #kind: string;
+  readonly #walk: { readonly id: string; readonly key: string };
+
+  constructor(parts: Map<string, HeldPart>, kind: string, walk: { readonly id: string; readonly key: string }) {
+    this.#parts = parts;
+    this.#after = new Map(parts);
+    this.#kind = kind;
+    this.#walk = walk;
+  }
+
   /** Returns the mark of a part that isn't held yet, for its dead letter; undefined if it's held already. */
-  hold(id: string, value: Json): string | undefined;
-  has(id: string): boolean;
+  hold(id: string, value: Json): string | undefined {
+    const { key, id: seenBy } = this.#walk;
+    const mark = `${key}#${id}`;
+    const isNew = !this.#after.has(mark);
+    this.#after.set(mark, { key, value, seenBy });
+    this.#changed.add(mark);
+    return isNew ? this.#kind + mark : undefined;
+  }
+
+  has(id: string): boolean {
+    return this.#after.has(`${this.#walk.key}#${id}`);
+  }
+
   /** Releases the parts that the walk hasn't refused. Returns their number. */
-  releaseUnseen(): number;
-  /** The values of the parts that are held after the page. */
-  values(): readonly Json[];
-  readonly changes: readonly StateChange[];
-  apply(): void;
-}
-
-export function heldParts({
-  pipeline,
-  group = 'headgate',
-  lane,
-  kind,
-  log,
-  names,
-}: Pick<WorkContext<never, TopicMap>, 'pipeline' | 'group' | 'lane' | 'kind' | 'log' | 'names'>): HeldParts {
-  const prefix = STATE_KEYS.held + kind;
-  const parts = new Map(lane.stateUnder(prefix).map(({ key: mark, value }) => [mark, value as HeldPart]));
-  const ofKey = (all: ReadonlyMap<string, HeldPart>, key: string) => [...all].filter(([, part]) => part.key === key);
-  const letters = letterOffsets(log, { topic: names(`${pipeline}.${DEAD_LETTERS}`), partition: lane.partition });
-  return {
-    of: (key) => ofKey(parts, key).map(([, { value }]) => value),
-    page({ id: walk, key }) {
-      const after = new Map(parts);
-      const changed = new Set<string>();
-      return {
-        hold(id, value) {
-          const mark = `${key}#${id}`;
-          const isNew = !after.has(mark);
-          after.set(mark, { key, value, seenBy: walk });
-          changed.add(mark);
-          return isNew ? kind + mark : undefined;
-        },
-        has: (id) => after.has(`${key}#${id}`),
-        releaseUnseen() {
-          const unseen = ofKey(after, key).filter(([, { seenBy }]) => seenBy !== walk);
-          for (const [mark] of unseen) {
-            after.delete(mark);
-            changed.add(mark);
-          }
-          return unseen.length;
-        },
-        values: () => ofKey(after, key).map(([, { value }]) => value),
-        get changes() {
-          return [...changed].map((mark): StateChange => [prefix + mark, after.get(mark) ?? null]);
-        },
-        apply() {
-          for (const mark of changed) {
-            const part = after.get(mark);
-            if (part === undefined) parts.delete(mark);
-            else parts.set(mark, part);
-          }
-        },
-      };
-    },
-    async forgetDismissed(key) {
-      const own = ofKey(parts, key);
-      if (own.length === 0) return;
-      const { offsets, end } = await letters();
-      const state = await log.readState(names(GROUP_STATE), 0);
-      const closed = closedDeadLetters(group, state, { topic: names(`${pipeline}.${DEAD_LETTERS}`), partition: lane.partition }, end);
-      const dismissed = own.filter(([mark]) => {
-        const offset = offsets.get(kind + mark);
-        return offset !== undefined && closed.has(offset);
-      });
-      if (dismissed.length === 0) return;
-      await lane.commit({ records: [], state: dismissed.map(([mark]): StateChange => [prefix + mark, null]) });
-      for (const [mark] of dismissed) parts.delete(mark);
-    },
-  };
-}
-
-/** Returns a function that reads the offsets of the dead letters of held parts, by their marks. It reads only what was added since. */
-function letterOffsets(log: TopicLog, { topic, partition }: { readonly topic: string; readonly partition: number }) {
-  const offsets = new Map<string, number>();
-  let read = 0;
-  return async () => {
-    const [found] = await log.listTopics([topic]);
-    const end = found?.offsets[partition]?.end ?? 0;
-    if (end > read) {
-      for await (const { offset, headers } of log.readBytes({ topic, partitions: [partition], from: read })) {
-        const mark = headers[HELD] && textOf(headers[HELD]);
-        if (mark !== undefined) offsets.set(mark, offset);
-      }
-      read = end;
+  releaseUnseen(): number {
+    const unseen = ofKey(this.#after, this.#walk.key).filter(([, { seenBy }]) => seenBy !== this.#walk.id);
+    for (const [mark] of unseen) {
+      this.#after.delete(mark);
+      this.#changed.add(mark);
     }
-    return { offsets, end };
-  };
+    return unseen.length;
+  }
+
+  /** Returns the values of the parts that are held after the page. */
+  values(): readonly Json[] {
+    return valuesOf(this.#after, this.#walk.key);
+  }
+
+  get changes(): readonly StateChange[] {
+    return [...this.#changed].map((mark) => [STATE_KEYS.held + this.#kind + mark, this.#after.get(mark) ?? null]);
+  }
+
+  apply(): void {
+    for (const mark of this.#changed) {
+      const part = this.#after.get(mark);
+      if (part === undefined) this.#parts.delete(mark);
+      else this.#parts.set(mark, part);
+    }
+  }
+}
+
+function ofKey(parts: Parts, key: string): readonly (readonly [mark: string, part: HeldPart])[] {
+  return [...parts].filter(([, part]) => part.key === key);
+}
+
+function valuesOf(parts: Parts, key: string): readonly Json[] {
+  return ofKey(parts, key).map(([, { value }]) => value);
 }

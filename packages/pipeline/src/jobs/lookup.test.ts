@@ -410,7 +410,6 @@ describe('a worker alone', () => {
       emit: () => undefined,
       notifier: waker,
       work,
-      begun: new Set(),
       onTake: () => undefined,
       stopping: stopping.signal,
       abandoned: abandoned.signal,

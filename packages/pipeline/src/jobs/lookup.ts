@@ -3,15 +3,15 @@ import { onAbort } from '@headgate/throttle/internal';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { endsLane, endsSource, isStop } from '../topics/source-error.ts';
 import { readable, textOf } from '../settings/thrown.ts';
-import { type UserFunction, answered, callUser, callUserList, misuse, userError } from '../topics/user-function.ts';
+import { type Rule, checked, guarded, jobError, list, misuse, mustReturn, text, userError } from '../topics/user-function.ts';
 import { pipelineChecks } from '../settings/pipeline-error.ts';
 import { reasonOf } from '../topics/dead-letter.ts';
 import { requestContent } from '../topics/request.ts';
-import { type PendingRecord, type TopicMap, countRecords, madeRecord } from '../topics/topic.ts';
+import { type OwnTopics, type PendingRecord, type TopicMap, countRecords, madeRecord } from '../topics/topic.ts';
 import type { Job, Processor, SourceControls, Work, WorkContext } from '../definition/processor.ts';
 import { sizedRecords } from '../lane/record-size.ts';
 import { type PendingDeadLetter, pendingDeadLetter, requestId } from './pending-dead-letter.ts';
-import type { LookupDeadLetter, LookupDefinition } from './lookup-definition.ts';
+import type { LookupDeadLetter, LookupDefinition, LookupOutcome } from './lookup-definition.ts';
 import { afterDropper } from './after.ts';
 import { MAX_IN_WORK } from './walk-work.ts';
 
@@ -31,9 +31,12 @@ export function lookup<Api extends SourceControls, Request, Answers, Topics exte
   return {
     sources: [definition.source],
     open: (context) => new LookupWork(definition, context),
-    left: (_, pipeline) => (__, request) => {
-      keyOf(definition, request, { pipeline });
-      return { kind: 'lookup', keys: 1, size };
+    left(_, pipeline) {
+      const checkedKey = guarded(definition, { pipeline }, { key: text });
+      return (__, request) => {
+        keyOf(checkedKey, request, pipeline);
+        return { kind: 'lookup', keys: 1, size };
+      };
     },
     lastCrawl: () => () => undefined,
   };
@@ -43,18 +46,22 @@ export function lookup<Api extends SourceControls, Request, Answers, Topics exte
 function keyOf<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
   definition: LookupDefinition<Api, Request, Answers, Topics>,
   request: Request,
-  of: Omit<UserFunction, 'name'>,
+  pipeline: string,
 ): string {
-  const text = callUser({ ...of, name: 'key' }, () => definition.key(request));
-  assertText({ ...of, name: 'key' }, text);
-  if (definition.normalize === undefined) return text;
-  const normalized = answered({ ...of, name: 'normalize' }, definition.normalize(text));
-  assertText({ ...of, name: 'normalize' }, normalized);
-  return normalized;
+  const key = definition.key(request);
+  return definition.normalize === undefined ? key : checked({ pipeline, name: 'normalize' }, text, definition.normalize(key));
 }
 
-function assertText(of: UserFunction, key: unknown): void {
-  if (typeof key !== 'string') throw misuse(of, `returns ${textOf(key)}`, 'A key must be text');
+const capacityRule = mustReturn('a number', (capacity) => typeof capacity === 'number' && !Number.isNaN(capacity));
+/** The rule for `records`. Both parts of the result become lists. */
+function outcomeRule(own: OwnTopics): Rule {
+  return (result, of) => {
+    const outcome = Object(result) as Partial<LookupOutcome>;
+    if (outcome.records === undefined) throw misuse(of, `returns ${textOf(result)}`, 'It must return { records, deadLetters }');
+    const records = list(outcome.records, of) as LookupOutcome['records'];
+    for (const { record } of records) madeRecord(of, own, record);
+    return { records, deadLetters: list(outcome.deadLetters, of) };
+  };
 }
 
 /** A job whose result isn't durable yet. */
@@ -86,7 +93,7 @@ class LookupWork<Api extends SourceControls, Request, Answers, Topics extends To
   #queued = 0;
 
   constructor(definition: LookupDefinition<Api, Request, Answers, Topics>, context: WorkContext<Request, Topics>) {
-    this.#definition = definition;
+    this.#definition = guarded(definition, context, { key: text, capacity: capacityRule, records: outcomeRule(context) });
     this.#context = context;
     this.#dropped = afterDropper(context);
     this.backlog = Math.max(MAX_IN_WORK, 2 * definition.size);
@@ -99,7 +106,7 @@ class LookupWork<Api extends SourceControls, Request, Answers, Topics extends To
     const dropped = this.#dropped(job);
     if (dropped !== undefined) return dropped;
     const id = requestId(lane, record.offset);
-    const key = keyOf(this.#definition, request, { pipeline, key: record.key || id });
+    const key = keyOf(this.#definition, request, pipeline);
     const end = Promise.withResolvers<void>();
     job.doing = { kind: 'key' };
     this.#waiting.push({ job, request, id, key, end });
@@ -160,14 +167,10 @@ class LookupWork<Api extends SourceControls, Request, Answers, Topics extends To
   }
 
   #capacity(): number {
-    const definition = this.#definition;
-    const of = { pipeline: this.#context.pipeline, key: this.#waiting[0]?.key ?? '', name: 'capacity' };
+    const { source } = this.#definition;
     try {
-      const capacity: unknown = callUser(of, () => definition.capacity?.(definition.source) ?? Infinity);
-      if (typeof capacity !== 'number' || Number.isNaN(capacity))
-        throw misuse(of, `returns ${textOf(capacity)}`, 'It must return a number');
       // The capacity of an overdrawn quota can be negative.
-      return Math.max(0, Math.floor(capacity));
+      return Math.max(0, Math.floor(this.#definition.capacity?.(source) ?? Infinity));
     } catch (error) {
       const jobs = this.#waiting;
       this.#waiting = [];
@@ -204,7 +207,7 @@ class LookupWork<Api extends SourceControls, Request, Answers, Topics extends To
     this.#emitQueued();
     this.#underWay.add(batch);
     let delivery: Delivery<Answers>;
-    const of = { pipeline, key: batch[0]?.key ?? '', name: 'query' };
+    const of = { pipeline, name: 'query' };
     try {
       delivery = await definition.query(
         definition.source,
@@ -272,27 +275,32 @@ class LookupWork<Api extends SourceControls, Request, Answers, Topics extends To
   /** Returns the outcome of each key, in the order of the batch. Throws if `records` returns an index that no requested key has. */
   #outcomesOf(batch: readonly LookupJob<Request>[], answers: Answers): readonly KeyOutcome[] {
     const { pipeline, topics } = this.#context;
-    const of = { pipeline, key: batch[0]?.key ?? '', name: 'records' };
     const outcomes = batch.map((): KeyOutcome => ({ pending: [], deadLetters: [] }));
     const outcomeOf = (index: number): KeyOutcome => {
       const found = outcomes[index];
       if (found === undefined)
-        throw misuse(of, `returned an answer for key ${textOf(index)} of ${batch.length}`, 'It must return only keys that were requested');
+        throw misuse(
+          { pipeline, name: 'records' },
+          `returned an answer for key ${textOf(index)} of ${batch.length}`,
+          'It must return only keys that were requested',
+        );
       return found;
     };
     const requested = batch.map(({ key, request, id }) => ({ key, request, id }));
-    const outcome = callUser(of, () => this.#definition.records(answers, { requested, topics }));
-    if (typeof outcome !== 'object' || outcome === null || !('records' in outcome))
-      throw misuse(of, `returns ${textOf(outcome)}`, 'It must return { records, deadLetters }');
-    for (const { index, record } of callUserList(of, () => outcome.records))
-      outcomeOf(index).pending.push(madeRecord(of, this.#context, record));
-    for (const dead of callUserList(of, () => outcome.deadLetters)) outcomeOf(dead.index).deadLetters.push(dead);
+    const { records, deadLetters = [] } = this.#definition.records(answers, { requested, topics });
+    for (const { index, record } of records) outcomeOf(index).pending.push(record);
+    for (const dead of deadLetters) outcomeOf(dead.index).deadLetters.push(dead);
     return outcomes;
   }
 
   #deadLetterOf({ id, key, job }: LookupJob<Request>, error: unknown, part?: LookupDeadLetter['part']): PendingDeadLetter {
     const content = part === undefined ? requestContent(job.record) : { record: part.record };
-    return pendingDeadLetter(this.#context, { key: part === undefined ? key : id, id: `${id}/${part?.id ?? key}`, content, error });
+    return pendingDeadLetter(this.#context, {
+      key: part === undefined ? key : id,
+      id: `${id}/${part?.id ?? key}`,
+      content,
+      error: jobError(error, key),
+    });
   }
 
   async #writeFailed(jobs: readonly LookupJob<Request>[], error: unknown): Promise<void> {

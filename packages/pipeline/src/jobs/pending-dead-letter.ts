@@ -2,9 +2,9 @@ import { DEAD_LETTERS, type DeadLetterContent, HELD, deadLetter, reasonOf } from
 import type { Json } from '@headgate/throttle';
 import type { NewRecord } from '@headgate/topics';
 import { STATE_KEYS } from '../lane/lane-state.ts';
-import type { Lane } from '../lane/lane.ts';
 import { type RequestRecord, requestContent } from '../topics/request.ts';
 import type { TopicMap } from '../topics/topic.ts';
+import { jobError } from '../topics/user-function.ts';
 import type { WorkContext } from '../definition/processor.ts';
 import { type WalkState, restNote } from './walk-state.ts';
 
@@ -61,19 +61,16 @@ export function requestId({ topic, partition }: { readonly topic: string; readon
 }
 
 /**
- * Writes a dead letter for a request that can't be processed, and marks the request as finished. `isBegun`: true if the lane's state can
- * have progress of an earlier run. The dead letter keeps it.
+ * Writes a dead letter for a request that can't be processed, and marks the request as finished. The dead letter keeps the progress of an
+ * earlier run.
  */
-export async function refuse(context: Context, request: RequestRecord, error: unknown, isBegun: boolean): Promise<void> {
-  const { key, offset } = request;
+export async function refuse(context: Context, request: RequestRecord, error: unknown): Promise<void> {
+  const { offset } = request;
   const id = requestId(context.lane, offset);
-  const row = isBegun ? (valueOf(context.lane, STATE_KEYS.job + String(offset)) as WalkState<NonNullable<Json>> | undefined) : undefined;
+  const key = request.key || id;
+  const row = context.lane.stateAt(STATE_KEYS.job + String(offset)) as WalkState<NonNullable<Json>> | undefined;
   const resume = row === undefined ? request.resume : JSON.stringify(row.after === undefined ? restNote(row) : { after: row.after });
-  const dead = pendingDeadLetter(context, { key: key || id, id, content: requestContent(request), error, resume });
+  const dead = pendingDeadLetter(context, { key, id, content: requestContent(request), error: jobError(error, key), resume });
   await context.lane.commit({ records: [dead.record], finished: [offset] });
   dead.emit();
-}
-
-function valueOf({ stateUnder }: Lane, stateKey: string): unknown {
-  return stateUnder(stateKey).find(({ key }) => key === '')?.value;
 }

@@ -1,6 +1,6 @@
 import type { TopicMap } from '../topics/topic.ts';
 import { textOf } from '../settings/thrown.ts';
-import { callUserList, misuse, type UserFunction } from '../topics/user-function.ts';
+import { guard, list, misuse, type UserFunction } from '../topics/user-function.ts';
 import type { Processor, Work, WorkContext } from '../definition/processor.ts';
 
 /** The processor for each kind that `pick` returns. */
@@ -38,7 +38,7 @@ export function route<Request, const Picked extends readonly [kind: string, requ
         [...byKind].map(([kind, work]) => [kind, work.lastCrawl(state, { pipeline, kind: stateKind(above, kind) })]),
       );
       return (request, key) => {
-        const [of, routed] = picked({ pipeline, key, name: 'route' }, { pick, choices: lastCrawl, request });
+        const [of, routed] = picked({ pipeline, name: 'route' }, { pick, choices: lastCrawl, request });
         return of(routed, key);
       };
     },
@@ -58,15 +58,14 @@ function routedWork<Request, Topics extends TopicMap>(
   return {
     backlog: Math.max(...all.map(({ backlog }) => backlog)),
     run(job, request) {
-      const of = { pipeline, key: job.record.key ?? '', name: 'route' };
-      const [work, routed] = picked(of, { pick, choices: works, request });
+      const [work, routed] = picked({ pipeline, name: 'route' }, { pick, choices: works, request });
       return work.run(job, routed);
     },
     flush() {
       for (const work of all) work.flush();
     },
     lastCrawl(request, key) {
-      const [work, routed] = picked({ pipeline, key, name: 'route' }, { pick, choices: works, request });
+      const [work, routed] = picked({ pipeline, name: 'route' }, { pick, choices: works, request });
       return work.lastCrawl(routed, key);
     },
   };
@@ -80,7 +79,7 @@ interface PickedOptions<Request, Choice> {
 
 /** Returns the choice for the kind that `pick` returns, and the request that `pick` returns with the kind. Throws for an unknown kind. */
 function picked<Request, Choice>(of: UserFunction, { pick, choices, request }: PickedOptions<Request, Choice>): readonly [Choice, Request] {
-  const [kind, routed] = callUserList<unknown>(of, () => pick(request)) as [unknown, Request];
+  const [kind, routed] = guard<readonly unknown[]>(of, list, () => pick(request)) as [unknown, Request];
   const chosen = typeof kind === 'string' ? choices.get(kind) : undefined;
   if (chosen === undefined)
     throw misuse(of, `returned the unknown kind ${textOf(kind)}`, `It must return one of ${[...choices.keys()].join(', ')}`);

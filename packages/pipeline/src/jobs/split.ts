@@ -1,7 +1,7 @@
 import type { Left, Processor } from '../definition/processor.ts';
 import { sizedRecords } from '../lane/record-size.ts';
 import type { TopicMap } from '../topics/topic.ts';
-import { callUserList } from '../topics/user-function.ts';
+import { guard, list } from '../topics/user-function.ts';
 import { afterDropper } from './after.ts';
 import { requestId } from './pending-dead-letter.ts';
 import { MAX_IN_WORK } from './walk-work.ts';
@@ -24,11 +24,12 @@ export function split<Request, Topics extends TopicMap>(into: (request: Request)
         run(job, request) {
           const { record } = job;
           const id = requestId(lane, record.offset);
-          const of = { pipeline, key: record.key || id, name: 'split' };
+          const of = { pipeline, name: 'split' };
           const jobs = (): readonly ReturnType<typeof topics.requests>[] =>
-            callUserList(of, () => into(request)).map((one) => topics.requests(one));
+            [...guard(of, list, () => into(request))].map((one) => topics.requests(one));
           const records =
-            dropped(job) ?? sizedRecords(jobs(), { ...of, request: id, defaultId: 'job', origin: record, headers: undefined, lane });
+            dropped(job) ??
+            sizedRecords(jobs(), { ...of, key: record.key || id, request: id, defaultId: 'job', origin: record, headers: undefined, lane });
           return records instanceof Promise ? records : lane.commit({ records, finished: [record.offset] });
         },
         flush: () => undefined,

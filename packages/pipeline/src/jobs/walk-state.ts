@@ -4,7 +4,9 @@ import { PipelineError } from '../settings/pipeline-error.ts';
 import { FROM_START, RESUME, type RequestRecord } from '../topics/request.ts';
 import { textOf } from '../settings/thrown.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
-import type { StateOfLane } from '../definition/processor.ts';
+import type { StateOfLane, WorkContext } from '../definition/processor.ts';
+import type { StateChange } from '../lane/lane.ts';
+import type { TopicMap } from '../topics/topic.ts';
 import type { AfterStage } from './after.ts';
 
 /** A walk's state between two transactions, as the lane's state keeps it. */
@@ -74,6 +76,25 @@ export function restNote<Cursor extends NonNullable<Json>>({ at, through, carrie
 /** Returns the state with which a walk starts that continues a failed one. */
 export function startOf<Cursor extends NonNullable<Json>>({ cursor, through, carried }: RestNote<Cursor>): WalkStart<Cursor> {
   return { at: { cursor }, through, carried, isRest: true };
+}
+
+type Failures = Pick<WorkContext<never, TopicMap>, 'lane' | 'kind'>;
+
+/**
+ * Returns the failed walk of a key, if walks carry a value. The next walk of the key continues it, whether it is a replay or a new request.
+ */
+export function failedWalk<Cursor extends NonNullable<Json>>({ lane, kind }: Failures, key: string): RestNote<Cursor> | undefined {
+  return lane.stateAt(STATE_KEYS.failed + kind + key) as RestNote<Cursor> | undefined;
+}
+
+/** Returns the change after which the key's next walk continues a failed one, or starts over. */
+export function failedWalkChange<Cursor extends NonNullable<Json>>(
+  { lane, kind }: Failures,
+  key: string,
+  note: RestNote<Cursor> | undefined,
+): readonly StateChange[] {
+  const at = STATE_KEYS.failed + kind + key;
+  return note === undefined && lane.stateAt(at) === undefined ? [] : [[at, note ?? null]];
 }
 
 /** A value of the header `headgate-resume` that a failed walk, or failed work after a walk, has left in its dead letter. */

@@ -1,5 +1,5 @@
 import type { Json, Transform } from '@headgate/throttle';
-import { callUser, callUserList } from '../topics/user-function.ts';
+import { guarded, json, list, synchronous } from '../topics/user-function.ts';
 import { copyOf } from './walk-state.ts';
 
 /** The transforms between a walk's pages and its records. */
@@ -13,23 +13,22 @@ export interface WalkTransforms<Page, Value> {
 export function openTransforms<Page, Value>(
   through: readonly Transform<Page, unknown>[],
   states: Readonly<Record<string, Json>> | undefined,
-  walk: { readonly pipeline: string; readonly key: string },
+  pipeline: string,
 ): WalkTransforms<Page, Value> {
   const opened = through.map((transform) => {
-    const of = { ...walk, name: `transform ${transform.name}` };
-    return { name: transform.name, of, transform: callUser(of, () => transform.open(copyOf(states?.[transform.name]))) };
+    const of = { pipeline, name: `transform ${transform.name}` };
+    const open = guarded(transform, of, { open: synchronous }).open(copyOf(states?.[transform.name]));
+    return { name: transform.name, transform: guarded(open, of, { next: list, state: json }) };
   });
   return {
     values(page) {
       let values: unknown[] = [page];
-      for (const { of, transform } of opened) {
-        values = values.flatMap((value) => callUserList(of, () => transform.next(value as Page)));
-      }
+      for (const { transform } of opened) values = values.flatMap((value) => [...transform.next(value as Page)]);
       return values as Value[];
     },
     state() {
-      const entries = opened.flatMap(({ name, of, transform }) => {
-        const state = callUser(of, () => copyOf(transform.state?.()));
+      const entries = opened.flatMap(({ name, transform }) => {
+        const state = copyOf(transform.state?.());
         return state === undefined ? [] : [[name, state] as const];
       });
       return entries.length === 0 ? undefined : Object.fromEntries(entries);

@@ -4,20 +4,19 @@ import { onAbort } from '@headgate/throttle/internal';
 import { type Subscription, defer, mergeMap } from 'rxjs';
 import type { Job, Work, WorkContext } from '../definition/processor.ts';
 import type { Reason } from '../events/events.ts';
-import { readable, textOf } from '../settings/thrown.ts';
+import { readable } from '../settings/thrown.ts';
 import { reasonOf } from '../topics/dead-letter.ts';
 import { FROM_START, type RequestRecord } from '../topics/request.ts';
 import { endsLane, endsSource, isStop } from '../topics/source-error.ts';
-import type { TopicMap } from '../topics/topic.ts';
-import { callUser, misuse } from '../topics/user-function.ts';
+import { type TopicMap, recordsOf } from '../topics/topic.ts';
+import { guard, guarded, json, misuse, mustReturn, synchronous } from '../topics/user-function.ts';
 import { type AfterWork, afterWork } from './after.ts';
-import { type FailedWalks, failedWalks } from './failed-walks.ts';
-import { type HeldParts, heldParts } from './held-parts.ts';
+import { HeldParts } from './held-parts.ts';
 import { type LastCrawls, lastCrawls } from './last-crawls.ts';
-import { type PageWriter, pageWriter } from './page-writer.ts';
+import { PageWriter } from './page-writer.ts';
 import { requestId } from './pending-dead-letter.ts';
 import type { WalkDefinition } from './walk-definition.ts';
-import { type RestNote, type WalkState, afterStageOf, pageAfter, rest, startOf, walkStates } from './walk-state.ts';
+import { type RestNote, type WalkState, afterStageOf, failedWalk, pageAfter, rest, startOf, walkStates } from './walk-state.ts';
 import { openTransforms } from './walk-transforms.ts';
 
 /** Load at which the walks of a lane take no more jobs from the topic. */
@@ -37,8 +36,6 @@ export interface Walk<Request, Cursor extends NonNullable<Json>> {
   isWhole(): boolean;
   /** Returns true if the walk, together with the failed walk that it continues, is for all pages. */
   isForAll(): boolean;
-  /** Calls a function of the definition for this walk. `name`: the function's name, for errors. */
-  readonly call: <Result>(name: string, call: () => Result) => Result;
 }
 
 /** The walks of a lane. A job has the stages `pages` and, if the definition has work for it, `after`. */
@@ -50,23 +47,31 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
   /** The jobs that earlier holders of the lane have begun, by offset. */
   readonly #saved: ReadonlyMap<number, WalkState<Cursor>>;
   readonly #last: LastCrawls;
-  readonly #failures: FailedWalks<Cursor>;
   readonly #held: HeldParts;
   readonly #after: AfterWork;
-  readonly #writer: PageWriter<Page, Value, Request, Cursor>;
+  readonly #writer: PageWriter<Query, Page, Cursor, Request, Value, Topics>;
   /** With `carry`, the newest walk of each key that has unfinished ones. */
   readonly #turns = new Map<string, Promise<void>>();
   #laneFailed = false;
 
-  constructor(definition: WalkDefinition<Query, Page, Cursor, Request, Value, Topics>, context: WorkContext<Request, Topics>) {
+  constructor(given: WalkDefinition<Query, Page, Cursor, Request, Value, Topics>, context: WorkContext<Request, Topics>) {
+    const records = recordsOf(context);
+    const definition = guarded(given, context, {
+      paging: mustReturn('a paging: first, query and next', isPaging),
+      records,
+      carry: json,
+      items: mustReturn('a whole number from 0', (items) => Number.isSafeInteger(items) && Number(items) >= 0),
+      credentialOf: synchronous,
+      lifecycle: records,
+      whole: synchronous,
+    });
     this.#definition = definition;
     this.#context = context;
     this.#saved = walkStates<Cursor>(context.lane.stateUnder);
     this.#last = lastCrawls(context);
-    this.#failures = failedWalks<Cursor>(context);
-    this.#held = heldParts(context);
+    this.#held = new HeldParts(context);
     this.#after = afterWork(definition, context);
-    this.#writer = pageWriter(definition, context, this.#last, this.#failures, this.#held);
+    this.#writer = new PageWriter(definition, context, this.#last, this.#held);
     this.lastCrawl = (_, key) => this.#last.of(key);
     context.lane.onFailure(() => {
       this.#laneFailed = true;
@@ -78,7 +83,7 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
     const saved = this.#saved.get(record.offset);
     const stage = afterStageOf(saved, record);
     if (stage !== undefined) return this.#after.run(job, stage, saved?.after !== undefined);
-    const key = saved?.key ?? this.#context.keyOf(request, record.key || requestId(this.#context.lane, record.offset));
+    const key = saved?.key ?? this.#context.keyOf(request);
     return this.#worked(job, request, key, rest<Cursor>(record));
   }
 
@@ -151,7 +156,7 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
     const kept = this.#saved.get(record.offset);
     if (kept?.at !== undefined) return kept;
     const isFromStart = record.resume === FROM_START;
-    const failed = isCarried && !isFromStart ? this.#failures.of(key) : undefined;
+    const failed = isCarried && !isFromStart ? failedWalk<Cursor>(this.#context, key) : undefined;
     if (isCarried && resumed?.of !== undefined && resumed.of !== failed?.of) return undefined;
     const note = resumed?.of === undefined ? (resumed ?? failed) : failed;
     const before = isCarried && !isFromStart ? this.#last.of(key)?.carried : undefined;
@@ -160,10 +165,8 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
   }
 
   #walkOf(record: RequestRecord, request: Request, key: string, state: WalkState<Cursor>): Walk<Request, Cursor> {
-    const { pipeline, lane } = this.#context;
-    const call = <Result>(name: string, run: () => Result): Result => callUser({ pipeline, key, name }, run);
     const walk: Walk<Request, Cursor> = {
-      id: requestId(lane, record.offset),
+      id: requestId(this.#context.lane, record.offset),
       key,
       request,
       record,
@@ -171,8 +174,7 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
       isWriting: false,
       isRefused: false,
       isWhole: () => walk.state.isRest !== true && walk.isForAll(),
-      isForAll: () => call('whole', () => this.#definition.whole?.(request)) ?? true,
-      call,
+      isForAll: () => this.#definition.whole?.(request) ?? true,
     };
     return walk;
   }
@@ -212,11 +214,9 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
   #pagesOf(walk: Walk<Request, Cursor>) {
     const definition = this.#definition;
     const { pipeline, credits } = this.#context;
-    const { key, request, state, call } = walk;
-    const transforms = openTransforms<Page, Value>(definition.through ?? [], state.through, { pipeline, key });
-    const paging = call('paging', () => definition.paging(request, { carried: state.carried?.before, held: this.#held.of(key) }));
-    if (typeof paging?.query !== 'function' || typeof paging.next !== 'function')
-      throw misuse({ pipeline, key, name: 'paging' }, `returns ${textOf(paging)}`, 'It must return a paging: first, query and next');
+    const { key, request, state } = walk;
+    const transforms = openTransforms<Page, Value>(definition.through ?? [], state.through, pipeline);
+    const paging = definition.paging(request, { carried: state.carried?.before, held: this.#held.of(key) });
     const pages = walkPages({
       paging,
       from: state.at,
@@ -230,8 +230,8 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
       },
       service: pipeline,
       subject: () => key,
-      call: (name, run) => call(`${name} of paging`, run),
-      misuse: (name, what, why) => misuse({ pipeline, key, name: `${name} of paging` }, what, why),
+      call: (name, run) => guard({ pipeline, name: `${name} of paging` }, synchronous, run),
+      misuse: (name, what, why) => misuse({ pipeline, name: `${name} of paging` }, what, why),
     });
     return pages.drain((page) => defer(() => this.#writer.write(walk, page, transforms)), { credits, readAhead: 1, walk });
   }
@@ -272,4 +272,9 @@ function inWorkOf<Request, Cursor extends NonNullable<Json>>(walk: Walk<Request,
       return walk.isWriting;
     },
   };
+}
+
+function isPaging(result: unknown): boolean {
+  const { query, next } = Object(result) as Partial<Record<'query' | 'next', unknown>>;
+  return typeof query === 'function' && typeof next === 'function';
 }

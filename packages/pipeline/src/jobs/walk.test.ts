@@ -223,7 +223,7 @@ describe('a function of the definition that throws ends its request as one dead 
       /log: .* is or contains a promise/,
     ],
     ['records that are promises', { records: () => [rejected() as never] }, /records of .*: it returns a list with a promise/],
-    ['an asynchronous generator of records', { records: async function* () {} as never }, /records of .*: it returns an async iterable/],
+    ['an asynchronous generator of records', { records: async function* () {} as never }, /records of .*: it returns Object \[AsyncGenerator\]/],
     [
       'records that no maker made',
       { records: () => [{ topic: 'shelves.log', key: 'a', value: '1' } as never] },
@@ -248,6 +248,16 @@ describe('a function of the definition that throws ends its request as one dead 
     ['a next page that is null', nextBy(() => null as never), /next of paging of .*: it returns the cursor null\. A cursor must be JSON/],
     ['a next page that is a promise', { paging: later }, /next of paging of .*: it returns a promise/],
     ['a cursor that JSON changes', nextBy(() => new Date(0) as never), /next of paging of .*: it returns the cursor an object \(Date\)/],
+    [
+      'a held value that JSON can not hold',
+      {
+        records(_, { refuse }) {
+          refuse({ id: 'part', record: {}, held: 1n as never, error: new Error('too blue') });
+          return [];
+        },
+      },
+      /records of .* threw TypeError: Do not know how to serialize a BigInt/,
+    ],
     ['items that are no number', { items: () => 'many' as never }, /items of .*: it returns many\. It must return a whole number/],
     ['a paging that throws null', { paging: () => throwNull() }, /paging of pipeline shelves threw null/],
     ['a source that throws', { source: { ...shelvesApi(), query: () => throwNull() } }, /source of pipeline shelves threw null/],

@@ -2,7 +2,7 @@ import type { Json } from '@headgate/throttle';
 import type { Processor } from '../definition/processor.ts';
 import { PipelineError } from '../settings/pipeline-error.ts';
 import type { TopicMap } from '../topics/topic.ts';
-import { callUser } from '../topics/user-function.ts';
+import { guard, synchronous } from '../topics/user-function.ts';
 import { lastCrawlsIn } from './last-crawls.ts';
 import type { WalkDefinition } from './walk-definition.ts';
 import { afterStageOf, pageAfter, rest, startOf, walkStates } from './walk-state.ts';
@@ -33,7 +33,7 @@ export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Top
         if (afterStageOf(saved, record) !== undefined) return { kind: 'after' };
         const resumed = saved?.at === undefined ? rest<Cursor>(record) : undefined;
         const { at, isRest } = saved?.at !== undefined ? saved : resumed === undefined ? {} : startOf(resumed);
-        const whole = isRest !== true && (callUser({ pipeline, name: 'whole' }, () => definition.whole?.(request)) ?? true);
+        const whole = isRest !== true && (guard({ pipeline, name: 'whole' }, synchronous, () => definition.whole?.(request)) ?? true);
         return { kind: 'walk', page: pageAfter(at), whole };
       };
     },

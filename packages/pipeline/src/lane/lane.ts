@@ -47,6 +47,8 @@ export interface Lane {
   readonly state: StateReading;
   /** Reads the entries of the lane's current state whose keys start with a prefix. */
   stateUnder(this: void, prefix: string): readonly LaneValue[];
+  /** Returns the current value of a key of the lane's state. Undefined if there is none. */
+  stateAt(this: void, key: string): unknown;
   /** Resolves when the contribution is durable. Contributions that come during a transaction share the next one. */
   commit(contribution: Contribution): Promise<void>;
   /**
@@ -161,6 +163,7 @@ export async function openLane({
     skip: (from, before) => finished.addRange(from, before - 1),
     state: writer.state,
     stateUnder: kept.under,
+    stateAt: kept.get,
     commit: (contribution) => committer.commit(contribution),
     tooLarge(record) {
       const { bytes = Infinity } = limits.get(record.topic) ?? {};

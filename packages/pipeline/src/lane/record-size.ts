@@ -1,7 +1,7 @@
 import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { PipelineError } from '../settings/pipeline-error.ts';
 import { type LogRecordsOptions, type PendingRecord, assertField, logRecords } from '../topics/topic.ts';
-import { callUser } from '../topics/user-function.ts';
+import { guard, synchronous } from '../topics/user-function.ts';
 import { type Lane, recordBytes } from './lane.ts';
 
 /** The request that the records belong to, and the lane that writes them. */
@@ -66,7 +66,7 @@ function largeOf(series: RecordSeries, options: RecordSizeOptions): NewRecord | 
   const { topic, key, count, valueAt, parts } = series;
   const { partAt = valueAt, before = '', after = '' } = parts ?? {};
   const { bytes = Infinity } = options.lane.recordLimit(topic) ?? {};
-  return callUser({ pipeline: options.pipeline, key: options.key, name: options.name }, () => {
+  return guard(options, synchronous, () => {
     let longest = 0;
     for (let i = 0; i < count; i += 1) {
       const part = partAt(i);

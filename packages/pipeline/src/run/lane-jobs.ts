@@ -19,8 +19,6 @@ export interface LaneJobsOptions {
   /** Wakes the lane when a job has ended, and ends it when a job can't continue. */
   readonly notifier: Notifier;
   readonly work: Work<unknown>;
-  /** Offsets of the jobs that an earlier holder of the lane has begun. */
-  readonly begun: ReadonlySet<number>;
   /** Called with each job before its work. */
   readonly onTake: (record: RequestRecord, request: unknown) => void;
   /** Aborts when the run stops. */
@@ -48,7 +46,7 @@ export class LaneJobs {
 
   /** Works a job. A job that can't be worked becomes a dead letter. */
   take(record: RequestRecord): void {
-    const { requests, work, begun, onTake } = this.#options;
+    const { requests, work, onTake } = this.#options;
     const job = this.#add(record);
     try {
       if (record.refusal !== undefined) throw record.refusal;
@@ -56,7 +54,7 @@ export class LaneJobs {
       onTake(record, request);
       this.#removeAfter(job, work.run(job, request));
     } catch (error) {
-      this.#removeAfter(job, refuse(this.#options, record, error, begun.has(record.offset)));
+      this.#removeAfter(job, refuse(this.#options, record, error));
     }
   }
 

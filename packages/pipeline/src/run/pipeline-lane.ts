@@ -185,7 +185,7 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
     names,
     topics,
     read: (value) => requests.read(value),
-    keyOf: (request, recordKey) => requests.keyOf(request, recordKey),
+    keyOf: (request) => requests.keyOf(request),
     emit,
     tracing,
   });
@@ -220,7 +220,6 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
     emit,
     notifier,
     work,
-    begun: new Set(resumed.map(({ offset }) => offset)),
     onTake,
     stopping: stopping.signal,
     abandoned: abandoned.signal,

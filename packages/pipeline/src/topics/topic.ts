@@ -3,7 +3,7 @@ import { type NewRecord, type RecordSeries, partitionForKey } from '@headgate/to
 import type { z } from 'zod';
 import { PipelineError, pipelineChecks } from '../settings/pipeline-error.ts';
 import { FROM_START, ONCE, RESUME, type RequestRecord, rootOf } from './request.ts';
-import { isPromise, type UserFunction, callUserList, misuse } from './user-function.ts';
+import { isPromise, list, misuse, type Rule, type UserFunction } from './user-function.ts';
 
 /**
  * Serializes a value to text or bytes. Must be synchronous, and return the same result for the same value, because a record can be created
@@ -141,12 +141,9 @@ export interface OwnTopics {
   readonly topics: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Calls a function of a definition that returns records. Throws if a record maker of the pipeline didn't create one of them, because such a
- * record could go to any topic.
- */
-export function pendingRecords(of: UserFunction, own: OwnTopics, call: () => Iterable<PendingRecord> | undefined): PendingRecord[] {
-  return callUserList(of, call).map((record) => madeRecord(of, own, record));
+/** The rule for a function that returns records: the pipeline's record makers created each of them. Others could go to any topic. */
+export function recordsOf(own: OwnTopics): Rule {
+  return (result, of) => (list(result, of) as PendingRecord[]).map((record) => madeRecord(of, own, record));
 }
 
 /**
@@ -261,11 +258,16 @@ function recordMaker(
   const { partitions, value: schema, key: keySchema } = definition;
   const serializer = serializers.get(topicName) ?? JSON.stringify;
   const serialize = (value: unknown): string | Uint8Array => {
-    const serialized = isPromise(value) ? undefined : serializer(value);
-    // A promise becomes {} in JSON. Only values whose text contains {} are searched, because the search is slow.
-    if (serialized === undefined ? isPromise(value) : typeof serialized === 'string' && serialized.includes('{}') && holdsPromise(value))
-      throw invalid("a record's value is or contains a promise. Await it before you create the record.");
-    return serialized as string;
+    let isLate = isPromise(value);
+    const serialized = isLate ? '' : serializer(value);
+    // A promise becomes {} in JSON.
+    if (serializer === JSON.stringify && typeof serialized === 'string' && serialized.includes('{}'))
+      JSON.stringify(value, (_, part: unknown) => {
+        isLate = isPromise(part) || isLate;
+        return part;
+      });
+    if (isLate) throw invalid("a record's value is or contains a promise. Await it before you create the record.");
+    return serialized;
   };
   const contentType = definition.contentType ?? (definition.serialize === undefined ? undefined : 'application/octet-stream');
   const partitionOf = (key: RecordContent['key']): number => (partitions === undefined ? lane : partitionForKey(key ?? '', partitions));
@@ -313,15 +315,6 @@ function recordMaker(
     return { name, record, id: undefined, kind: name, contentType, count };
   };
   return Object.assign(maker, { series });
-}
-
-/** True if a value contains a promise. `seen`: the objects that were already searched. */
-function holdsPromise(value: unknown, seen = new Set<object>()): boolean {
-  if (typeof value !== 'object' || value === null || seen.has(value)) return false;
-  seen.add(value);
-  let isAny = isPromise(value);
-  for (const part of Object.values(value)) isAny = holdsPromise(part, seen) || isAny;
-  return isAny;
 }
 
 /**

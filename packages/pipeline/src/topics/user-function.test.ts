@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { PipelineError } from '../settings/pipeline-error.ts';
-import { callUser, callUserList } from './user-function.ts';
+import { guard, jobError, list, synchronous } from './user-function.ts';
 
-const of = { pipeline: 'shelves', name: 'records', key: 'bad' };
+const of = { pipeline: 'shelves', name: 'records' };
 const revoked = Proxy.revocable({}, {});
 revoked.revoke();
 const throws = (): never => {
@@ -14,7 +14,8 @@ function caught(call: () => unknown): PipelineError {
   try {
     call();
   } catch (error) {
-    if (error instanceof PipelineError) return error;
+    const ofJob = jobError(error, 'bad');
+    if (ofJob instanceof PipelineError) return ofJob;
   }
   throw new Error('expected a PipelineError');
 }
@@ -30,7 +31,7 @@ describe('an error that throws when it is read counts as an error of the functio
     ['an object that nothing can show', { [Symbol.for('nodejs.util.inspect.custom')]: throws }],
   ])('%s', (_, error) => {
     const { code, message } = caught(() =>
-      callUser(of, () => {
+      guard(of, synchronous, () => {
         throw error;
       }),
     );
@@ -45,14 +46,14 @@ it.each([
   ['a revoked proxy', revoked.proxy],
   ['a proxy whose every trap throws', all],
 ])('%s as a result is an error of the function that returned it', (_, result) => {
-  expect(caught(() => callUser(of, () => result)).message).toMatch(/^bad: records of pipeline shelves threw /);
-  expect(caught(() => callUserList(of, () => result as never)).message).toMatch(/^bad: records of pipeline shelves threw /);
+  expect(caught(() => guard(of, synchronous, () => result)).message).toMatch(/^bad: records of pipeline shelves threw /);
+  expect(caught(() => guard(of, list, () => result)).message).toMatch(/^bad: records of pipeline shelves threw /);
 });
 
 it('truncates a message that quotes a whole page', () => {
   for (const error of [new Error('x'.repeat(1_000_000)), 'x'.repeat(1_000_000)]) {
     const { message } = caught(() =>
-      callUser(of, () => {
+      guard(of, synchronous, () => {
         throw error;
       }),
     );

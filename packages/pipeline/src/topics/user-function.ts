@@ -7,18 +7,73 @@ export interface UserFunction {
   readonly pipeline: string;
   /** Name of the function in the definition, such as `records`. */
   readonly name: string;
-  /** Key of the request for which the function is called. Default: the function isn't called for a request. */
-  readonly key?: string | undefined;
 }
 
+/** A function of a definition threw, or returned something invalid. */
+export class UserFunctionError extends PipelineError {
+  readonly #of: UserFunction;
+  readonly #what: string;
+
+  /** `what`: such as `threw TypeError: boom`. */
+  constructor(of: UserFunction, what: string, cause?: unknown, key?: string) {
+    const [start, end] = key === undefined ? ['', ''] : [`${key}: `, ', then replay the job'];
+    const message = `${start}${of.name} of pipeline ${of.pipeline} ${what}. Fix it${end}.`;
+    super({ code: 'HEADGATE_USER_FUNCTION', message, pipeline: of.pipeline, key, cause });
+    this.#of = of;
+    this.#what = what;
+  }
+
+  /** Returns the error for the dead letter of the job for which the function was called. */
+  ofJob(key: string): UserFunctionError {
+    return new UserFunctionError(this.#of, this.#what, this.cause, key);
+  }
+}
+
+/** Returns the error for the dead letter of a job. It names the job's key. */
+export function jobError(error: unknown, key: string): unknown {
+  const cause = readable(error);
+  return cause instanceof UserFunctionError ? cause.ofJob(key) : cause;
+}
+
+/** A rule for a function's results. Returns the result, or throws {@link misuse}. */
+export type Rule = (result: unknown, of: UserFunction) => unknown;
+
+/** Any result except a promise. */
+export const synchronous: Rule = (result) => result;
+
+/** The rule that results pass a test. `must`: such as `text`. */
+export function mustReturn(must: string, test: (result: unknown) => boolean): Rule {
+  return (result, of) => {
+    if (test(result)) return result;
+    throw misuse(of, `returns ${textOf(result)}`, `It must return ${must}`);
+  };
+}
+
+export const text: Rule = mustReturn('text', (result) => typeof result === 'string');
+
+/** A value that JSON can represent. */
+export const json: Rule = (result) => {
+  JSON.stringify(result);
+  return result;
+};
+
+/** A list without promises, of which the caller gets a copy. Undefined counts as an empty list. */
+export const list: Rule = (result, of) => {
+  if (result === undefined || result === null) return [];
+  if (typeof result !== 'object' || !(Symbol.iterator in result))
+    throw misuse(of, `returns ${textOf(result)}`, 'It must return a list synchronously');
+  const items = [...(result as Iterable<unknown>)];
+  if (items.filter(isPromise).length > 0) throw misuse(of, 'returns a list with a promise', 'It must return synchronously');
+  return items;
+};
+
 /**
- * Calls a function of a definition. If it throws, throws a `PipelineError` that names the function and the place. A `PipelineError` or an
- * error of a source passes unchanged. If it returns a promise, throws a `PipelineError`, too, and handles the promise's rejection, which
- * would otherwise end the process.
+ * Calls a function of a definition, and returns its result as the rule does. If the function throws, throws a `PipelineError` that names
+ * the function and the place. A `PipelineError` or an error of a source passes unchanged.
  */
-export function callUser<Result>(of: UserFunction, call: () => Result): Result {
+export function guard<Result>(of: UserFunction, rule: Rule, call: () => Result): Result {
   try {
-    return answered(of, call());
+    return checked(of, rule, call());
   } catch (error) {
     const cause = readable(error);
     if (cause instanceof PipelineError || isSourceError(cause)) throw cause;
@@ -26,51 +81,39 @@ export function callUser<Result>(of: UserFunction, call: () => Result): Result {
   }
 }
 
-/**
- * Returns the result of a function of a definition, or throws if the result is a promise. Unlike with `callUser`, the function's own errors
- * pass unchanged.
- */
-export function answered<Result>(of: UserFunction, result: Result): Result {
+/** Checks a result like `guard`, for a function whose own errors pass unchanged. */
+export function checked<Result>(of: UserFunction, rule: Rule, result: Result): Result {
   if (isPromise(result)) throw misuse(of, 'returns a promise', 'It must return synchronously');
-  return result;
+  return rule(result, of) as Result;
 }
 
-/**
- * Calls a function of a definition that returns a list, and returns a copy of that list. Undefined counts as an empty list. Throws if the
- * function doesn't return a list synchronously.
- */
-export function callUserList<Item>(of: UserFunction, call: () => Iterable<Item> | undefined): Item[] {
-  const list: unknown = callUser(of, call);
-  if (list === undefined || list === null) return [];
-  if (typeof list !== 'object' || !(Symbol.iterator in list)) {
-    const isAsync = typeof list === 'object' && Symbol.asyncIterator in list;
-    throw misuse(of, isAsync ? 'returns an async iterable' : `returns ${textOf(list)}`, 'It must return a list synchronously');
+/** Returns a definition in which each function that has a rule is called by `guard`. `of.name`: see `UserFunction`. Default: the member's. */
+export function guarded<Definition extends object>(
+  definition: Definition,
+  of: Pick<UserFunction, 'pipeline'> & Partial<UserFunction>,
+  rules: { readonly [Name in keyof Definition]?: Rule },
+): Definition {
+  const members: PropertyDescriptorMap = {};
+  for (const [name, rule] of Object.entries<Rule>(rules as Readonly<Record<string, Rule>>)) {
+    const member: unknown = Reflect.get(definition, name);
+    if (typeof member !== 'function') continue;
+    members[name] = {
+      value: (...given: unknown[]) => guard({ name, ...of }, rule, (): unknown => Reflect.apply(member, definition, given)),
+    };
   }
-  const items = callUser(of, () => [...(list as Iterable<Item>)]);
-  let isAnyLate = false;
-  for (const item of items) isAnyLate = isPromise(item) || isAnyLate;
-  if (isAnyLate) throw misuse(of, 'returns a list with a promise', 'It must return synchronously');
-  return items;
+  return Object.create(definition, members) as Definition;
 }
 
-export function userError(of: UserFunction, cause: unknown): PipelineError {
-  return failure(of, `threw ${textOf(cause)}${placeOf(cause)}`, cause);
+export function userError(of: UserFunction, cause: unknown): UserFunctionError {
+  return new UserFunctionError(of, `threw ${textOf(cause)}${placeOf(cause)}`, cause);
 }
 
 /** The error for a function of a definition that returned something invalid. `what`: such as `returns -1`; `why`: the rule. */
-export function misuse(of: UserFunction, what: string, why: string): PipelineError {
-  return failure(of, `can't be used: it ${what}. ${why}`);
+export function misuse(of: UserFunction, what: string, why: string): UserFunctionError {
+  return new UserFunctionError(of, `can't be used: it ${what}. ${why}`);
 }
 
-function failure({ pipeline, name, key }: UserFunction, what: string, cause?: unknown): PipelineError {
-  const message =
-    key === undefined
-      ? `${name} of pipeline ${pipeline} ${what}. Fix it.`
-      : `${key}: ${name} of pipeline ${pipeline} ${what}. Fix it, then replay the job.`;
-  return new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, key, cause });
-}
-
-/** True for a promise of any library. Handles the rejection of a native promise. */
+/** True for a promise of any library. Handles the rejection of a native promise, which would otherwise end the process. */
 export function isPromise(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || !('then' in value) || typeof value.then !== 'function') return false;
   if (value instanceof Promise) value.catch(() => undefined);
