@@ -20,6 +20,6 @@ export { proxyAddress } from './settings/secret.ts';
 export { definedTopics, type PipelineTopics, topicSpecs } from './topics/topics.ts';
 export { openJournalledLane, type OpenJournalledLaneOptions } from './lane/journalled-lane.ts';
 export type { JournalReader } from './lane/lane-journal.ts';
-export type { LastCrawlOf, Left, StateOfLane, Work, WorkContext } from './definition/processor.ts';
+export type { Left, SizedJob, Work, WorkContext } from './definition/processor.ts';
 export { growingGroups } from './progress/growing-groups.ts';
 export { type SteadyTime, steadyTime } from './events/steady-time.ts';

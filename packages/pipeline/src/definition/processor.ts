@@ -30,14 +30,20 @@ export interface Processor<Request, Topics extends TopicMap> {
   readonly sources: readonly SourceControls[];
   /** Opens the work of one lane. */
   open(context: WorkContext<Request, Topics>): Work<Request>;
-  /** Reads a lane's state, and returns a function that computes the unfinished part of a request. */
-  left(state: StateOfLane, pipeline: string): (record: Pick<RequestRecord, 'offset' | 'resume'>, request: Request) => Left;
-  /** Reads a lane's state, and returns a function for the size of a key's last complete walk. `kind`: as in {@link WorkContext}. */
-  lastCrawl(state: StateOfLane, of: { readonly pipeline: string; readonly kind: string }): LastCrawlOf<Request>;
+  /** Returns how much of a job is left. */
+  size(job: SizedJob<Request>): Left;
 }
 
-/** Returns the size of the last complete walk of a request's key. Undefined if there is none. */
-export type LastCrawlOf<Request> = (request: Request, key: string) => CrawlSize | undefined;
+/** A job in the requests topic, with the lane's state, which says how much of it is done. */
+export interface SizedJob<Request> {
+  readonly pipeline: string;
+  /** As in {@link WorkContext}. */
+  readonly kind: string;
+  readonly record: Pick<RequestRecord, 'offset' | 'resume'>;
+  readonly request: Request;
+  readonly key: string;
+  readonly stateAt: Lane['stateAt'];
+}
 
 /** The size of a complete walk. */
 export interface CrawlSize {
@@ -47,9 +53,6 @@ export interface CrawlSize {
   readonly items: number;
 }
 
-/** Reads the entries of a lane's state whose keys start with a prefix. Each has the rest of its key, its value and its age in ms. */
-export type StateOfLane = Lane['stateUnder'];
-
 /** The unfinished part of a request. */
 export type Left =
   /** A walk that continues at `page`, 1-based. `whole`: true if the walk is for all pages. */
@@ -57,6 +60,8 @@ export type Left =
       readonly kind: 'walk';
       readonly page: number;
       readonly whole: boolean;
+      /** The last complete walk of the key. Default: none is known. */
+      readonly last?: CrawlSize | undefined;
     }
   /** A lookup. `keys`: how many of its keys have no response yet; `size`: maximum keys of one HTTP request. */
   | { readonly kind: 'lookup'; readonly keys: number; readonly size: number }
@@ -110,13 +115,13 @@ export interface Work<Request> {
   run(job: Job, request: Request): Promise<void>;
   /** Called when the lane has read its jobs to the end: a lookup then sends keys without waiting for a full batch. */
   flush(): void;
-  /** Returns the size of a key's last complete walk, including walks of this run. */
-  readonly lastCrawl: LastCrawlOf<Request>;
 }
 
 /** A job that a lane has taken and that isn't finished. */
 export interface Job {
   readonly record: RequestRecord;
+  /** The job's row in the lane's state when the lane took it. Undefined: it begins. */
+  readonly row: unknown;
   /** What the job does, for gauges and forecasts. Its work sets it. Undefined: nothing that they show. */
   doing?: WalkInWork | KeyInWork | AfterInWork | undefined;
 }

@@ -15,7 +15,7 @@ import { recordMakers, topic } from '../topics/topic.ts';
 import { topicSpecs } from '../topics/topics.ts';
 import { RESUME, type RequestRecord } from '../topics/request.ts';
 import { type AfterStage, type AfterWork, afterRow, afterWork } from './after.ts';
-import { type LastCrawls, lastCrawls } from './last-crawls.ts';
+import { LastCrawls } from './last-crawls.ts';
 import { afterStageOf, walkStates } from './walk-state.ts';
 import type { After } from './walk-definition.ts';
 
@@ -351,14 +351,14 @@ async function inLane(
     emit: (event: RequestEvent | RunEvent) => void events.push(event),
     topics: makers as never,
   } as never;
-  const last = lastCrawls(context);
+  const last = new LastCrawls(context);
   const work = afterWork<typeof topics>({ ...(after !== undefined && { after }), afterName: 'the comparison' }, context);
   let busy = 0;
   let offset = lane.next;
   const run = (record: RequestRecord, stage: AfterStage, isResumed = false): void => {
     busy += 1;
     work
-      .run({ record }, stage, isResumed)
+      .run({ record, row: undefined }, stage, isResumed)
       .catch((error: unknown) => waker.fail(error))
       .finally(() => {
         busy -= 1;

@@ -10,7 +10,7 @@ import type { Job, WorkContext } from '../definition/processor.ts';
 import { sizedRecords } from '../lane/record-size.ts';
 import { pendingDeadLetter } from './pending-dead-letter.ts';
 import type { After, Crawl } from './walk-definition.ts';
-import { walkStates } from './walk-state.ts';
+import { rowOf } from './walk-state.ts';
 
 /** The unfinished work after a walk, as the row of its job in the lane's state has it, or the header of its replay. */
 export interface AfterStage {
@@ -43,15 +43,11 @@ interface Written {
 const CHUNK = 5_000;
 
 /**
- * Returns a function for a kind of work without `after`. It finishes a job whose walk is complete, with a warning. Returns undefined for
- * any other job.
+ * For a kind of work without `after`: finishes a job whose walk is complete, with a warning. Returns undefined for any other job.
  */
-export function afterDropper(context: Pick<WorkContext<never, TopicMap>, 'lane' | 'emit'>): (job: Job) => Promise<void> | undefined {
-  const rows = walkStates(context.lane.stateUnder);
-  return (job) => {
-    const stage = rows.get(job.record.offset)?.after;
-    return stage && dropWork(context, job, droppedWords(stage));
-  };
+export function dropAfter(context: Pick<WorkContext<never, TopicMap>, 'lane' | 'emit'>, job: Job): Promise<void> | undefined {
+  const stage = rowOf(job)?.after;
+  return stage && dropWork(context, job, droppedWords(stage));
 }
 
 function droppedWords({ crawl: { key, id } }: AfterStage): string {

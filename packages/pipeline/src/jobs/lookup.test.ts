@@ -17,7 +17,8 @@ import { logWith, temporaryLog, shelvesTopics as plainTopics } from '../testing/
 import type { RequestEvent } from '../events/events.ts';
 import { topicNames } from '../topics/names.ts';
 import { notifier } from '../lane/notifier.ts';
-import { type PendingRecord, type RecordMakers, recordMakers } from '../topics/topic.ts';
+import type { WorkContext } from '../definition/processor.ts';
+import { type PendingRecord, type RecordMakers, type TopicMap, recordMakers } from '../topics/topic.ts';
 import type { TopicLog } from '@headgate/topics';
 import { LaneJobs } from '../run/lane-jobs.ts';
 import { lookup } from './lookup.ts';
@@ -368,57 +369,35 @@ describe('a worker alone', () => {
     const events: RequestEvent[] = [];
     const waker = notifier({ clock });
     const [stopping, abandoned] = [new AbortController(), new AbortController()];
-    const work = pipeline
-      .open(
-        {
-          clock,
-          credits,
-          env: {},
-          signal: new AbortController().signal,
-          onAttempt: () => undefined,
-          journal: { leaseMs: 1_000, open },
-        },
-        { lane: 0, lanes: 1 },
-      )
-      .open({
-        ...pipeline.requests,
-        pipeline: 'shelves',
-        kind: '',
-        lane,
-        log,
-        clock,
-        stopping: stopping.signal,
-        abandoned: abandoned.signal,
-        credits,
-        names,
-        topics: recordMakers({
-          pipeline: 'shelves',
-          topics: pipeline.topics,
-          names,
-          partition: 0,
-          validate: false,
-          serializers: new Map(),
-        }),
-        emit: (event) => void (event.type === 'notice' || events.push(event)),
-      });
-    const jobs = new LaneJobs({
+    const io = { clock, credits, env: {}, signal: new AbortController().signal, onAttempt: () => undefined };
+    const processor = pipeline.open({ ...io, journal: { leaseMs: 1_000, open } }, { lane: 0, lanes: 1 });
+    const context: WorkContext<unknown, TopicMap> = {
+      ...pipeline.requests,
       pipeline: 'shelves',
-      requests: pipeline.requests,
+      kind: '',
       lane,
-      names,
+      log,
       clock,
-      emit: () => undefined,
-      notifier: waker,
-      work,
-      onTake: () => undefined,
       stopping: stopping.signal,
       abandoned: abandoned.signal,
-    });
+      credits,
+      names,
+      topics: recordMakers({
+        pipeline: 'shelves',
+        topics: pipeline.topics,
+        names,
+        partition: 0,
+        validate: false,
+        serializers: new Map(),
+      }),
+      emit: (event) => void (event.type === 'notice' || events.push(event)),
+    };
+    const jobs = new LaneJobs(context, processor.open(context), waker);
     const worker = {
       get load() {
         return jobs.size;
       },
-      flush: () => work.flush(),
+      flush: () => jobs.flush(),
       stop() {
         stopping.abort();
         api.stop();

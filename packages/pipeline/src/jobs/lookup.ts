@@ -12,7 +12,7 @@ import type { Job, Processor, SourceControls, Work, WorkContext } from '../defin
 import { sizedRecords } from '../lane/record-size.ts';
 import { type PendingDeadLetter, pendingDeadLetter, requestId } from './pending-dead-letter.ts';
 import type { LookupDeadLetter, LookupDefinition, LookupOutcome } from './lookup-definition.ts';
-import { afterDropper } from './after.ts';
+import { dropAfter } from './after.ts';
 import { MAX_IN_WORK } from './walk-work.ts';
 
 const MAX_WAIT_MS = 200;
@@ -31,14 +31,11 @@ export function lookup<Api extends SourceControls, Request, Answers, Topics exte
   return {
     sources: [definition.source],
     open: (context) => new LookupWork(definition, context),
-    left(_, pipeline) {
-      const checkedKey = guarded(definition, { pipeline }, { key: text });
-      return (__, request) => {
-        keyOf(checkedKey, request, pipeline);
-        return { kind: 'lookup', keys: 1, size };
-      };
+    size({ pipeline, request }) {
+      // An invalid key becomes a dead letter without a request.
+      keyOf(guarded(definition, { pipeline }, { key: text }), request, pipeline);
+      return { kind: 'lookup', keys: 1, size };
     },
-    lastCrawl: () => () => undefined,
   };
 }
 
@@ -83,8 +80,6 @@ class LookupWork<Api extends SourceControls, Request, Answers, Topics extends To
   readonly backlog: number;
   readonly #definition: LookupDefinition<Api, Request, Answers, Topics>;
   readonly #context: WorkContext<Request, Topics>;
-  /** Finishes a job whose complete walk has unfinished work: the pipeline looks it up only since. */
-  readonly #dropped: (job: Job) => Promise<void> | undefined;
   /** The batches that have no response yet. */
   readonly #underWay = new Set<readonly LookupJob<Request>[]>();
   #waiting: LookupJob<Request>[] = [];
@@ -95,7 +90,6 @@ class LookupWork<Api extends SourceControls, Request, Answers, Topics extends To
   constructor(definition: LookupDefinition<Api, Request, Answers, Topics>, context: WorkContext<Request, Topics>) {
     this.#definition = guarded(definition, context, { key: text, capacity: capacityRule, records: outcomeRule(context) });
     this.#context = context;
-    this.#dropped = afterDropper(context);
     this.backlog = Math.max(MAX_IN_WORK, 2 * definition.size);
     onAbort(context.stopping, () => this.#stop());
   }
@@ -103,7 +97,7 @@ class LookupWork<Api extends SourceControls, Request, Answers, Topics extends To
   run(job: Job, request: Request): Promise<void> {
     const { record } = job;
     const { pipeline, lane, clock } = this.#context;
-    const dropped = this.#dropped(job);
+    const dropped = dropAfter(this.#context, job);
     if (dropped !== undefined) return dropped;
     const id = requestId(lane, record.offset);
     const key = keyOf(this.#definition, request, pipeline);
@@ -123,10 +117,6 @@ class LookupWork<Api extends SourceControls, Request, Answers, Topics extends To
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     this.#sendBatches(1);
-  }
-
-  lastCrawl(): undefined {
-    return undefined;
   }
 
   /** Leaves the waiting keys to the next run. */

@@ -1,12 +1,10 @@
 import { DEAD_LETTERS, type DeadLetterContent, HELD, deadLetter, reasonOf } from '../topics/dead-letter.ts';
-import type { Json } from '@headgate/throttle';
 import type { NewRecord } from '@headgate/topics';
-import { STATE_KEYS } from '../lane/lane-state.ts';
-import { type RequestRecord, requestContent } from '../topics/request.ts';
+import { requestContent } from '../topics/request.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import { jobError } from '../topics/user-function.ts';
-import type { WorkContext } from '../definition/processor.ts';
-import { type WalkState, restNote } from './walk-state.ts';
+import type { Job, WorkContext } from '../definition/processor.ts';
+import { restNote, rowOf } from './walk-state.ts';
 
 /** A dead letter, and a function that emits its event. Call the function when the dead letter is durable. */
 export interface PendingDeadLetter {
@@ -64,13 +62,14 @@ export function requestId({ topic, partition }: { readonly topic: string; readon
  * Writes a dead letter for a request that can't be processed, and marks the request as finished. The dead letter keeps the progress of an
  * earlier run.
  */
-export async function refuse(context: Context, request: RequestRecord, error: unknown): Promise<void> {
-  const { offset } = request;
+export async function refuse(context: Context, job: Job, error: unknown): Promise<void> {
+  const { record } = job;
+  const { offset } = record;
   const id = requestId(context.lane, offset);
-  const key = request.key || id;
-  const row = context.lane.stateAt(STATE_KEYS.job + String(offset)) as WalkState<NonNullable<Json>> | undefined;
-  const resume = row === undefined ? request.resume : JSON.stringify(row.after === undefined ? restNote(row) : { after: row.after });
-  const dead = pendingDeadLetter(context, { key, id, content: requestContent(request), error: jobError(error, key), resume });
+  const key = record.key || id;
+  const row = rowOf(job);
+  const resume = row === undefined ? record.resume : JSON.stringify(row.after === undefined ? restNote(row) : { after: row.after });
+  const dead = pendingDeadLetter(context, { key, id, content: requestContent(record), error: jobError(error, key), resume });
   await context.lane.commit({ records: [dead.record], finished: [offset] });
   dead.emit();
 }

@@ -1,6 +1,6 @@
 import type { TopicMap } from '../topics/topic.ts';
 import { textOf } from '../settings/thrown.ts';
-import { guard, list, misuse, type UserFunction } from '../topics/user-function.ts';
+import { guard, list, misuse } from '../topics/user-function.ts';
 import type { Processor, Work, WorkContext } from '../definition/processor.ts';
 
 /** The processor for each kind that `pick` returns. */
@@ -26,21 +26,9 @@ export function route<Request, const Picked extends readonly [kind: string, requ
     // Two kinds can share a source, which must be closed only once.
     sources: [...new Set(all.flatMap(({ sources }) => sources))],
     open: (context) => routedWork(pick, byKind, context),
-    left(state, pipeline) {
-      const left = new Map([...byKind].map(([kind, work]) => [kind, work.left(state, pipeline)]));
-      return (record, request) => {
-        const [of, routed] = picked({ pipeline, name: 'route' }, { pick, choices: left, request });
-        return of(record, routed);
-      };
-    },
-    lastCrawl(state, { pipeline, kind: above }) {
-      const lastCrawl = new Map(
-        [...byKind].map(([kind, work]) => [kind, work.lastCrawl(state, { pipeline, kind: stateKind(above, kind) })]),
-      );
-      return (request, key) => {
-        const [of, routed] = picked({ pipeline, name: 'route' }, { pick, choices: lastCrawl, request });
-        return of(routed, key);
-      };
+    size(job) {
+      const { kind, value, request } = picked(pick, byKind, job.request, job.pipeline);
+      return value.size({ ...job, request, kind: stateKind(job.kind, kind) });
     },
   };
 }
@@ -52,38 +40,28 @@ function routedWork<Request, Topics extends TopicMap>(
   processors: ReadonlyMap<string, Processor<Request, Topics>>,
   context: WorkContext<Request, Topics>,
 ): Work<Request> {
-  const { pipeline } = context;
   const works = new Map([...processors].map(([kind, one]) => [kind, one.open({ ...context, kind: stateKind(context.kind, kind) })]));
   const all = [...works.values()];
   return {
     backlog: Math.max(...all.map(({ backlog }) => backlog)),
-    run(job, request) {
-      const [work, routed] = picked({ pipeline, name: 'route' }, { pick, choices: works, request });
-      return work.run(job, routed);
+    run(job, given) {
+      const { value, request } = picked(pick, works, given, context.pipeline);
+      return value.run(job, request);
     },
     flush() {
       for (const work of all) work.flush();
     },
-    lastCrawl(request, key) {
-      const [work, routed] = picked({ pipeline, name: 'route' }, { pick, choices: works, request });
-      return work.lastCrawl(routed, key);
-    },
   };
 }
 
-interface PickedOptions<Request, Choice> {
-  readonly pick: Pick<Request>;
-  readonly choices: ReadonlyMap<string, Choice>;
-  readonly request: Request;
-}
-
-/** Returns the choice for the kind that `pick` returns, and the request that `pick` returns with the kind. Throws for an unknown kind. */
-function picked<Request, Choice>(of: UserFunction, { pick, choices, request }: PickedOptions<Request, Choice>): readonly [Choice, Request] {
-  const [kind, routed] = guard<readonly unknown[]>(of, list, () => pick(request)) as [unknown, Request];
-  const chosen = typeof kind === 'string' ? choices.get(kind) : undefined;
-  if (chosen === undefined)
-    throw misuse(of, `returned the unknown kind ${textOf(kind)}`, `It must return one of ${[...choices.keys()].join(', ')}`);
-  return [chosen, routed];
+/** Returns the kind that `pick` returns, its value, and the request that `pick` returns with it. Throws for an unknown kind. */
+function picked<Request, Value>(pick: Pick<Request>, byKind: ReadonlyMap<string, Value>, given: Request, pipeline: string) {
+  const of = { pipeline, name: 'route' };
+  const [kind, request] = guard<readonly unknown[]>(of, list, () => pick(given)) as [unknown, Request];
+  const value = typeof kind === 'string' ? byKind.get(kind) : undefined;
+  if (value === undefined)
+    throw misuse(of, `returned the unknown kind ${textOf(kind)}`, `It must return one of ${[...byKind.keys()].join(', ')}`);
+  return { kind: String(kind), value, request };
 }
 
 /** Returns the state prefix of a kind. Encoding removes slashes from the kind, so no prefix is the start of another. */

@@ -2,7 +2,7 @@ import type { Left, Processor } from '../definition/processor.ts';
 import { sizedRecords } from '../lane/record-size.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import { guard, list } from '../topics/user-function.ts';
-import { afterDropper } from './after.ts';
+import { dropAfter } from './after.ts';
 import { requestId } from './pending-dead-letter.ts';
 import { MAX_IN_WORK } from './walk-work.ts';
 
@@ -18,25 +18,21 @@ export function split<Request, Topics extends TopicMap>(into: (request: Request)
     sources: [],
     open(context) {
       const { pipeline, lane, topics } = context;
-      const dropped = afterDropper(context);
       return {
         backlog: MAX_IN_WORK,
         run(job, request) {
+          const dropped = dropAfter(context, job);
+          if (dropped !== undefined) return dropped;
           const { record } = job;
           const id = requestId(lane, record.offset);
           const of = { pipeline, name: 'split' };
-          const jobs = (): readonly ReturnType<typeof topics.requests>[] =>
-            [...guard(of, list, () => into(request))].map((one) => topics.requests(one));
-          const records =
-            dropped(job) ??
-            sizedRecords(jobs(), { ...of, key: record.key || id, request: id, defaultId: 'job', origin: record, headers: undefined, lane });
-          return records instanceof Promise ? records : lane.commit({ records, finished: [record.offset] });
+          const jobs = [...guard(of, list, () => into(request))].map((one) => topics.requests(one));
+          const records = sizedRecords(jobs, { ...of, key: record.key || id, request: id, defaultId: 'job', origin: record, lane });
+          return lane.commit({ records, finished: [record.offset] });
         },
         flush: () => undefined,
-        lastCrawl: () => undefined,
       };
     },
-    left: () => () => UNKNOWN,
-    lastCrawl: () => () => undefined,
+    size: () => UNKNOWN,
   };
 }

@@ -4,8 +4,8 @@ import { PipelineError } from '../settings/pipeline-error.ts';
 import { FROM_START, RESUME, type RequestRecord } from '../topics/request.ts';
 import { textOf } from '../settings/thrown.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
-import type { StateOfLane, WorkContext } from '../definition/processor.ts';
-import type { StateChange } from '../lane/lane.ts';
+import type { Job, WorkContext } from '../definition/processor.ts';
+import type { Lane, StateChange } from '../lane/lane.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import type { AfterStage } from './after.ts';
 
@@ -36,13 +36,18 @@ export type WalkStart<Cursor extends NonNullable<Json>> = Pick<WalkState<Cursor>
  * Returns the walks in a lane's state, by the offset of their request. A walk that an earlier version stored has no `at`, so it starts
  * again.
  */
-export function walkStates<Cursor extends NonNullable<Json>>(state: StateOfLane): ReadonlyMap<number, WalkState<Cursor>> {
+export function walkStates<Cursor extends NonNullable<Json>>(state: Lane['stateUnder']): ReadonlyMap<number, WalkState<Cursor>> {
   return new Map(state(STATE_KEYS.job).map(({ key, value }) => [Number(key), value as WalkState<Cursor>]));
 }
 
 /** Returns the unfinished walks in a lane's state as requests. */
-export function resumedWalks(state: StateOfLane): readonly RequestRecord[] {
+export function resumedWalks(state: Lane['stateUnder']): readonly RequestRecord[] {
   return [...walkStates(state)].map(([offset, { key, request }]) => ({ offset, key, value: request }));
+}
+
+/** Returns the row of a job. Undefined: the job begins. */
+export function rowOf<Cursor extends NonNullable<Json>>({ row }: Pick<Job, 'row'>): WalkState<Cursor> | undefined {
+  return row as WalkState<Cursor> | undefined;
 }
 
 /**

@@ -12,11 +12,11 @@ import { type TopicMap, recordsOf } from '../topics/topic.ts';
 import { guard, guarded, json, misuse, mustReturn, synchronous } from '../topics/user-function.ts';
 import { type AfterWork, afterWork } from './after.ts';
 import { HeldParts } from './held-parts.ts';
-import { type LastCrawls, lastCrawls } from './last-crawls.ts';
+import { LastCrawls } from './last-crawls.ts';
 import { PageWriter } from './page-writer.ts';
 import { requestId } from './pending-dead-letter.ts';
 import type { WalkDefinition } from './walk-definition.ts';
-import { type RestNote, type WalkState, afterStageOf, failedWalk, pageAfter, rest, startOf, walkStates } from './walk-state.ts';
+import { type RestNote, type WalkState, afterStageOf, failedWalk, pageAfter, rest, rowOf, startOf } from './walk-state.ts';
 import { openTransforms } from './walk-transforms.ts';
 
 /** Load at which the walks of a lane take no more jobs from the topic. */
@@ -41,11 +41,8 @@ export interface Walk<Request, Cursor extends NonNullable<Json>> {
 /** The walks of a lane. A job has the stages `pages` and, if the definition has work for it, `after`. */
 export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Value, Topics extends TopicMap> implements Work<Request> {
   readonly backlog: number = MAX_IN_WORK;
-  readonly lastCrawl: Work<Request>['lastCrawl'];
   readonly #definition: WalkDefinition<Query, Page, Cursor, Request, Value, Topics>;
   readonly #context: WorkContext<Request, Topics>;
-  /** The jobs that earlier holders of the lane have begun, by offset. */
-  readonly #saved: ReadonlyMap<number, WalkState<Cursor>>;
   readonly #last: LastCrawls;
   readonly #held: HeldParts;
   readonly #after: AfterWork;
@@ -67,12 +64,10 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
     });
     this.#definition = definition;
     this.#context = context;
-    this.#saved = walkStates<Cursor>(context.lane.stateUnder);
-    this.#last = lastCrawls(context);
+    this.#last = new LastCrawls(context);
     this.#held = new HeldParts(context);
     this.#after = afterWork(definition, context);
     this.#writer = new PageWriter(definition, context, this.#last, this.#held);
-    this.lastCrawl = (_, key) => this.#last.of(key);
     context.lane.onFailure(() => {
       this.#laneFailed = true;
     });
@@ -80,7 +75,7 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
 
   run(job: Job, request: Request): Promise<void> {
     const { record } = job;
-    const saved = this.#saved.get(record.offset);
+    const saved = rowOf<Cursor>(job);
     const stage = afterStageOf(saved, record);
     if (stage !== undefined) return this.#after.run(job, stage, saved?.after !== undefined);
     const key = saved?.key ?? this.#context.keyOf(request);
@@ -119,7 +114,7 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
 
   async #afterTurn(job: Job, key: string, earlier: Promise<void>, walk: () => Promise<void>): Promise<void> {
     const { offset } = job.record;
-    const page = pageAfter(this.#saved.get(offset)?.at);
+    const page = pageAfter(rowOf(job)?.at);
     job.doing = { kind: 'walk', offset, request: requestId(this.#context.lane, offset), key, page, isWriting: false };
     await earlier;
     if (!this.#context.stopping.aborted && !this.#laneFailed) await walk();
@@ -129,14 +124,14 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
   async #walk(job: Job, request: Request, key: string, resumed: RestNote<Cursor> | undefined): Promise<Walk<Request, Cursor> | undefined> {
     const { pipeline, lane, emit, tracing } = this.#context;
     const { record } = job;
-    const state = this.#startOf(record, key, resumed);
+    const state = this.#startOf(job, key, resumed);
     if (state === undefined) {
       await this.#skip(job, key);
       return undefined;
     }
     const walk = this.#walkOf(record, request, key, state);
     job.doing = inWorkOf(walk);
-    const isBegun = this.#saved.get(record.offset)?.at !== undefined;
+    const isBegun = rowOf(job)?.at !== undefined;
     const start = { pipeline, lane: lane.partition, key, request: walk.id, page: pageAfter(state.at) };
     emit({ type: 'request-started', ...start, items: state.items, resumed: isBegun });
     tracing?.begin(walk, start);
@@ -151,9 +146,10 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
   }
 
   /** Returns the state with which a walk starts. Undefined if another walk of the key has continued the failed one that this job replays. */
-  #startOf(record: RequestRecord, key: string, resumed: RestNote<Cursor> | undefined): WalkState<Cursor> | undefined {
+  #startOf(job: Job, key: string, resumed: RestNote<Cursor> | undefined): WalkState<Cursor> | undefined {
     const isCarried = this.#definition.carry !== undefined;
-    const kept = this.#saved.get(record.offset);
+    const { record } = job;
+    const kept = rowOf<Cursor>(job);
     if (kept?.at !== undefined) return kept;
     const isFromStart = record.resume === FROM_START;
     const failed = isCarried && !isFromStart ? failedWalk<Cursor>(this.#context, key) : undefined;

@@ -223,7 +223,11 @@ describe('a function of the definition that throws ends its request as one dead 
       /log: .* is or contains a promise/,
     ],
     ['records that are promises', { records: () => [rejected() as never] }, /records of .*: it returns a list with a promise/],
-    ['an asynchronous generator of records', { records: async function* () {} as never }, /records of .*: it returns Object \[AsyncGenerator\]/],
+    [
+      'an asynchronous generator of records',
+      { records: async function* () {} as never },
+      /records of .*: it returns Object \[AsyncGenerator\]/,
+    ],
     [
       'records that no maker made',
       { records: () => [{ topic: 'shelves.log', key: 'a', value: '1' } as never] },

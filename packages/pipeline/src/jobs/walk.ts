@@ -1,11 +1,11 @@
 import type { Json } from '@headgate/throttle';
-import type { Processor } from '../definition/processor.ts';
+import type { CrawlSize, Processor } from '../definition/processor.ts';
+import { STATE_KEYS } from '../lane/lane-state.ts';
 import { PipelineError } from '../settings/pipeline-error.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import { guard, synchronous } from '../topics/user-function.ts';
-import { lastCrawlsIn } from './last-crawls.ts';
 import type { WalkDefinition } from './walk-definition.ts';
-import { afterStageOf, pageAfter, rest, startOf, walkStates } from './walk-state.ts';
+import { type WalkState, afterStageOf, pageAfter, rest, startOf } from './walk-state.ts';
 import { WalkWork } from './walk-work.ts';
 
 /**
@@ -26,20 +26,13 @@ export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Top
   return {
     sources: [definition.source],
     open: (context) => new WalkWork(definition, context),
-    left(state, pipeline) {
-      const states = walkStates<Cursor>(state);
-      return (record, request) => {
-        const saved = states.get(record.offset);
-        if (afterStageOf(saved, record) !== undefined) return { kind: 'after' };
-        const resumed = saved?.at === undefined ? rest<Cursor>(record) : undefined;
-        const { at, isRest } = saved?.at !== undefined ? saved : resumed === undefined ? {} : startOf(resumed);
-        const whole = isRest !== true && (guard({ pipeline, name: 'whole' }, synchronous, () => definition.whole?.(request)) ?? true);
-        return { kind: 'walk', page: pageAfter(at), whole };
-      };
-    },
-    lastCrawl(state, { kind }) {
-      const last = lastCrawlsIn(state, kind);
-      return (_, key) => last.get(key);
+    size({ pipeline, kind, record, request, key, stateAt }) {
+      const saved = stateAt(STATE_KEYS.job + String(record.offset)) as WalkState<Cursor> | undefined;
+      if (afterStageOf(saved, record) !== undefined) return { kind: 'after' };
+      const resumed = saved?.at === undefined ? rest<Cursor>(record) : undefined;
+      const { at, isRest } = saved?.at !== undefined ? saved : resumed === undefined ? {} : startOf(resumed);
+      const whole = isRest !== true && (guard({ pipeline, name: 'whole' }, synchronous, () => definition.whole?.(request)) ?? true);
+      return { kind: 'walk', page: pageAfter(at), whole, last: stateAt(STATE_KEYS.last + kind + key) as CrawlSize | undefined };
     },
   };
 }

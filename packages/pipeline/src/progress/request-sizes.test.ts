@@ -153,13 +153,12 @@ describe('requestSizes', () => {
   const sizes = requestSizes(
     shelves(() => walk({ source: shelvesApi(), paging: shelfPaging, records: () => [] }))({}),
     {
-      left:
-        () =>
-        ({ offset }, job) =>
-          shelfOf(job) === 'keys' ? { kind: 'lookup', keys: 3, size: 2 } : { kind: 'walk', page: offset, whole: shelfOf(job) !== 'some' },
-      lastCrawl: () => (_, key) => (key === 'ada' || key === 'some' ? { pages: 8, items: 0 } : undefined),
+      size: ({ record: { offset }, request: job, key }) =>
+        shelfOf(job) === 'keys'
+          ? { kind: 'lookup', keys: 3, size: 2 }
+          : { kind: 'walk', page: offset, whole: key !== 'some', ...(key !== 'bert' && { last: { pages: 8, items: 0 } }) },
     },
-    () => [],
+    () => undefined,
   );
 
   it('expects as many pages as the last walk of the key had, and no number for a walk of some pages', () => {

@@ -2,7 +2,7 @@ import type { JobGroups } from '../definition/pipeline-definition.ts';
 import type { Pipeline } from '../definition/pipeline.ts';
 import type { RequestRecord } from '../topics/request.ts';
 import type { TopicMap } from '../topics/topic.ts';
-import type { LastCrawlOf, Left, Processor, StateOfLane } from '../definition/processor.ts';
+import type { Left, Processor, SizedJob } from '../definition/processor.ts';
 
 /** The part of a request's record that determines how much work it is. */
 export type SizedRecord = Pick<RequestRecord, 'offset' | 'value' | 'resume'>;
@@ -23,24 +23,23 @@ export type RequestSize =
 export type RequestSizes = (record: SizedRecord, request?: unknown) => RequestSize | undefined;
 
 /**
- * Estimates the work of requests from the progress in a lane's state, and from each key's last complete walk. `lastCrawl`: returns the size
- * of that walk. Default: reads it from `state`.
+ * Estimates the work of requests from the progress in a lane's state, and from each key's last complete walk. `stateAt`: returns the value
+ * of a key of that state.
  */
 export function requestSizes(
   { requests, expect }: Pick<Pipeline, 'requests' | 'expect'>,
-  processor: Pick<Processor<unknown, TopicMap>, 'left' | 'lastCrawl'>,
-  state: StateOfLane,
-  lastCrawl: LastCrawlOf<unknown> = processor.lastCrawl(state, { pipeline: requests.name, kind: '' }),
+  processor: Pick<Processor<unknown, TopicMap>, 'size'>,
+  stateAt: SizedJob<unknown>['stateAt'],
 ): RequestSizes {
-  const leftAt = processor.left(state, requests.name);
   return (record, read) => {
     try {
       const request = read ?? requests.read(record.value);
       const key = requests.keyOf(request);
-      const left = leftAt(record, request);
+      const left = processor.size({ pipeline: requests.name, kind: '', record, request, key, stateAt });
       if (left.kind !== 'walk') return left;
-      const pages = left.whole ? expect(request, lastCrawl(request, key)) : undefined;
-      return { ...left, key, ...(pages !== undefined && { pages }) };
+      const { last, ...walk } = left;
+      const pages = left.whole ? expect(request, last) : undefined;
+      return { ...walk, key, ...(pages !== undefined && { pages }) };
     } catch {
       return undefined;
     }

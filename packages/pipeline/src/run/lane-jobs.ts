@@ -1,43 +1,41 @@
-import type { Clock } from '@headgate/throttle';
-import type { PipelineRequests } from '../definition/pipeline-requests.ts';
-import type { Job, Work } from '../definition/processor.ts';
-import type { RunEvent } from '../events/events.ts';
+import type { Job, Work, WorkContext } from '../definition/processor.ts';
 import { refuse } from '../jobs/pending-dead-letter.ts';
-import type { Lane } from '../lane/lane.ts';
+import { STATE_KEYS } from '../lane/lane-state.ts';
 import type { Notifier } from '../lane/notifier.ts';
 import type { RequestRecord } from '../topics/request.ts';
 import { isStop } from '../topics/source-error.ts';
-import type { TopicNames } from '../topics/topic.ts';
-
-export interface LaneJobsOptions {
-  readonly pipeline: string;
-  readonly requests: Pick<PipelineRequests, 'read'>;
-  readonly lane: Lane;
-  readonly names: TopicNames;
-  readonly clock: Clock;
-  readonly emit: (event: RunEvent) => void;
-  /** Wakes the lane when a job has ended, and ends it when a job can't continue. */
-  readonly notifier: Notifier;
-  readonly work: Work<unknown>;
-  /** Called with each job before its work. */
-  readonly onTake: (record: RequestRecord, request: unknown) => void;
-  /** Aborts when the run stops. */
-  readonly stopping: AbortSignal;
-  /** Aborts when a stopped run waits no longer for work in flight. */
-  readonly abandoned: AbortSignal;
-}
+import type { TopicMap } from '../topics/topic.ts';
 
 /** The unfinished jobs that a lane has taken, by offset. */
 export class LaneJobs {
-  readonly #options: LaneJobsOptions;
+  readonly #context: WorkContext<unknown, TopicMap>;
+  readonly #work: Work<unknown>;
+  readonly #notifier: Notifier;
+  readonly #onTake: (record: RequestRecord, request: unknown) => void;
   readonly #jobs = new Map<number, Job>();
 
-  constructor(options: LaneJobsOptions) {
-    this.#options = options;
+  /**
+   * `notifier`: woken when a job has ended, and failed when a job can't continue. `onTake`: called with each job before its work.
+   */
+  constructor(
+    context: WorkContext<unknown, TopicMap>,
+    work: Work<unknown>,
+    notifier: Notifier,
+    onTake: (record: RequestRecord, request: unknown) => void = () => undefined,
+  ) {
+    this.#context = context;
+    this.#work = work;
+    this.#notifier = notifier;
+    this.#onTake = onTake;
   }
 
   get size(): number {
     return this.#jobs.size;
+  }
+
+  /** True if the lane should take no more jobs. */
+  get isFull(): boolean {
+    return this.#jobs.size >= this.#work.backlog;
   }
 
   [Symbol.iterator](): Iterator<Job> {
@@ -46,39 +44,43 @@ export class LaneJobs {
 
   /** Works a job. A job that can't be worked becomes a dead letter. */
   take(record: RequestRecord): void {
-    const { requests, work, onTake } = this.#options;
     const job = this.#add(record);
     try {
       if (record.refusal !== undefined) throw record.refusal;
-      const request = requests.read(record.value);
-      onTake(record, request);
-      this.#removeAfter(job, work.run(job, request));
+      const request = this.#context.read(record.value);
+      this.#onTake(record, request);
+      this.#removeAfter(job, this.#work.run(job, request));
     } catch (error) {
-      this.#removeAfter(job, refuse(this.#options, record, error));
+      this.#removeAfter(job, refuse(this.#context, job, error));
     }
   }
 
   /** Finishes a job without working it. */
   drop(record: RequestRecord): void {
-    this.#removeAfter(this.#add(record), this.#options.lane.commit({ records: [], finished: [record.offset] }));
+    this.#removeAfter(this.#add(record), this.#context.lane.commit({ records: [], finished: [record.offset] }));
+  }
+
+  /** Tells the work that the topic has no more jobs now. */
+  flush(): void {
+    this.#work.flush();
   }
 
   #add(record: RequestRecord): Job {
-    const job: Job = { record };
+    const job: Job = { record, row: this.#context.lane.stateAt(STATE_KEYS.job + String(record.offset)) };
     this.#jobs.set(record.offset, job);
     return job;
   }
 
   #removeAfter({ record }: Job, end: Promise<void>): void {
-    const { notifier, stopping, abandoned } = this.#options;
+    const { stopping, abandoned } = this.#context;
     end
       .catch((error: unknown) => {
         // Call this before the job is removed, so that the unfinished work of the failed lane includes it.
-        if (!(stopping.aborted && (isStop(error) || abandoned.aborted))) notifier.fail(error);
+        if (!(stopping.aborted && (isStop(error) || abandoned.aborted))) this.#notifier.fail(error);
       })
       .finally(() => {
         this.#jobs.delete(record.offset);
-        notifier.notify();
+        this.#notifier.notify();
       });
   }
 }

@@ -96,7 +96,7 @@ async function leftOf(
     try {
       for (const source of processor.sources) source.stop();
       const finished = offsetRanges(state.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined);
-      const sizeOf = requestSizes(pipeline, processor, state.under);
+      const sizeOf = requestSizes(pipeline, processor, state.get);
       const walks: WalkLeft[] = [];
       let [keys, keysPerRequest] = [0, 1];
       const add = (record: SizedRecord): void => {

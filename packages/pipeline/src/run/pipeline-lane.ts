@@ -1,5 +1,6 @@
 import type { RequestAllowance } from '@headgate/sources';
-import { type Clock, creditPool } from '@headgate/throttle';
+import { type Clock, type CreditPool, creditPool } from '@headgate/throttle';
+import { onAbort } from '@headgate/throttle/internal';
 import { type TopicLog, TopicMismatchError } from '@headgate/topics';
 import { requestsDeleted } from '../lane/deleted-offsets.ts';
 import { limitNotice } from './limit-notice.ts';
@@ -14,7 +15,7 @@ import type { PipelineError } from '../settings/pipeline-error.ts';
 import type { RequestRecord } from '../topics/request.ts';
 import { type Serializers, type TopicMap, type TopicNames, recordMakers } from '../topics/topic.ts';
 import type { LaneWork } from '../progress/forecast.ts';
-import { laneBacklog, requestSizes } from '../progress/request-sizes.ts';
+import { type LaneBacklog, type RequestSizes, laneBacklog, requestSizes } from '../progress/request-sizes.ts';
 import type { RunEvent, RunGauges } from '../events/events.ts';
 import { inWorkOf, laneGauges, laneWork } from '../progress/lane-gauges.ts';
 import type { Tracing } from '../events/tracing.ts';
@@ -22,12 +23,13 @@ import { openJournalledLane } from '../lane/journalled-lane.ts';
 import type { Lane } from '../lane/lane.ts';
 import type { JournalReader } from '../lane/lane-journal.ts';
 import { LaneJobs } from './lane-jobs.ts';
-import { runLane } from './lane-runner.ts';
-import { notifier as openNotifier } from '../lane/notifier.ts';
-import type { Processor, SourceControls } from '../definition/processor.ts';
+import { JobReader } from './job-reader.ts';
+import { type Notifier, notifier as openNotifier } from '../lane/notifier.ts';
+import type { Processor, SourceControls, WorkContext } from '../definition/processor.ts';
 import { requestsInOrder } from '../jobs/requests-in-order.ts';
 import { resumedWalks } from '../jobs/walk-state.ts';
-import type { StopDeadline } from './stop-deadline.ts';
+import { type StopDeadline, WRITTEN_WITHIN_MS } from './stop-deadline.ts';
+import { laneState } from '../lane/lane-state.ts';
 
 /** Values that the lanes of a run share. */
 export interface LaneRun {
@@ -108,7 +110,7 @@ export async function openPipelineLane(run: LaneRun, pipeline: Pipeline, number:
     };
     const processor = pipeline.open(io, { lane: number, lanes });
     sources = processor.sources;
-    return { ...workedLane(run, { pipeline, lane, processor, credits: io.credits, signal: io.signal }), close };
+    return new HeldLane(run, pipeline, lane, processor, io.credits, io.signal, close);
   } catch (error) {
     await close();
     throw error;
@@ -149,127 +151,204 @@ function attempts({ emit, tracing }: LaneRun, { name, definition }: Pipeline, nu
   };
 }
 
-interface WorkedLane {
-  readonly pipeline: Pipeline;
-  readonly lane: Lane;
-  readonly processor: Processor<unknown, TopicMap>;
-  readonly credits: PipelineIo['credits'];
-  /** Aborts when the lane is closed. */
-  readonly signal: AbortSignal;
-}
-
-function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }: WorkedLane): Omit<PipelineLane, 'close'> {
-  const { log, clock, names, keys, tracing } = run;
-  const { name, requests, groups } = pipeline;
-  const emit = (event: RunEvent): void =>
-    run.emit(groups !== undefined && 'request' in event ? { ...event, group: groups.of(event.key) } : event);
-  const { partition } = lane;
-  const { sources } = processor;
-  const warn = (message: string): void => emit({ type: 'notice', level: 'warn', message });
-  const isChosen = ({ key }: RequestRecord): boolean => keys === undefined || keys.has(key ?? '');
-  const keyed = pipeline.makesRequests ? (request: unknown) => requests.keyed(request) : undefined;
-  const topics = recordMakers({ ...run, pipeline: name, topics: pipeline.topics, partition, keyed });
-  const resumed = resumedWalks(lane.stateUnder);
-  const notifier = openNotifier({ clock });
-  const [stopping, abandoned] = [new AbortController(), new AbortController()];
-  const work = processor.open({
-    pipeline: name,
-    kind: '',
-    group: run.group,
-    lane,
-    log,
-    clock,
-    stopping: stopping.signal,
-    abandoned: abandoned.signal,
-    credits,
-    names,
-    topics,
-    read: (value) => requests.read(value),
-    keyOf: (request) => requests.keyOf(request),
-    emit,
-    tracing,
-  });
-
-  // The backlog uses the sizes known when the lane was opened, so that removing a request subtracts exactly the amount that was added for
-  // it.
-  const backlog = laneBacklog({
-    sizes: requestSizes(pipeline, processor, lane.stateUnder),
-    monotonicMs: () => clock.monotonicMs(),
-    groups,
-    read: async function* (from) {
-      const records = requestsInOrder({ log, topic: lane.topic, partition, from, resumed, signal });
-      for await (const record of records) if (!lane.isFinished(record.offset) && isChosen(record)) yield record;
-    },
-  });
-  const sizesNow = requestSizes(pipeline, processor, lane.stateUnder, work.lastCrawl);
-  const warnOfPile = pileWarning({ pipeline, clock, isWalking: (key) => inWorkOf(jobs).walks.some((walk) => walk.key === key), warn });
+class HeldLane implements PipelineLane {
+  readonly close: () => Promise<void>;
+  readonly #run: LaneRun;
+  readonly #pipeline: Pipeline;
+  readonly #lane: Lane;
+  readonly #sources: readonly SourceControls[];
+  readonly #context: WorkContext<unknown, TopicMap>;
+  readonly #stopping = new AbortController();
+  readonly #abandoned = new AbortController();
+  readonly #notifier: Notifier;
+  readonly #resumed: readonly RequestRecord[];
+  readonly #backlog: LaneBacklog;
+  readonly #sizes: RequestSizes;
+  readonly #warnOfPile: ReturnType<typeof pileWarning>;
+  readonly #jobs: LaneJobs;
   /** Expected pages of the active and the waiting walks, by offset. */
-  const expected = new Map<number, number>();
-  const onTake = (record: RequestRecord, request: unknown): void => {
-    backlog.remove(record, request);
-    const size = sizesNow(record, request);
-    if (size === undefined) return;
-    warnOfPile(record, request, size.kind === 'walk' ? size.key : undefined);
-    if (size.kind === 'walk' && size.pages !== undefined) expected.set(record.offset, size.pages);
-  };
-  const jobs = new LaneJobs({
-    ...run,
-    pipeline: name,
-    requests,
-    lane,
-    emit,
-    notifier,
-    work,
-    onTake,
-    stopping: stopping.signal,
-    abandoned: abandoned.signal,
-  });
-  const stop = (): void => {
-    stopping.abort();
-    for (const source of sources) source.stop();
-  };
-  const view = () => {
-    const inWork = inWorkOf(jobs);
-    const offsets = new Set(inWork.walks.map(({ offset }) => offset));
-    for (const offset of expected.keys()) if (!offsets.has(offset)) expected.delete(offset);
-    return { pipeline: name, lane: partition, sources, inWork, expected, behind: backlog };
-  };
+  readonly #expected = new Map<number, number>();
   /** The lane's unfinished work when it failed. It is kept here, because failed jobs end. */
-  let unfinished: LaneWork | undefined;
-  notifier.onFailure(() => {
-    unfinished = laneWork(view());
-  });
-  let deleted: PipelineError | undefined;
-  return {
-    async run(leave) {
-      try {
-        await runLane({
-          ...run,
-          pipeline: name,
-          lane,
-          work,
-          jobs,
-          stop,
-          abandon: () => abandoned.abort(),
-          notifier,
-          backlog,
-          resumed,
-          onDeleted() {
-            deleted = requestsDeleted(name, lane);
-            warn(deleted.message);
-          },
-          isChosen,
-          signal: leave,
-        });
-      } catch (error) {
-        throw topicGone(error, pipeline, names);
-      }
-    },
-    confirm() {
-      lane.commit({ records: [] }).catch((error: unknown) => notifier.fail(error));
-    },
-    gauges: () => laneGauges({ ...view(), credits, groups, load: jobs.size, now: clock.epochMs() }),
-    left: () => unfinished ?? laneWork(view()),
-    lost: () => deleted,
-  };
+  #unfinished: LaneWork | undefined;
+  #deleted: PipelineError | undefined;
+
+  /** `signal`: aborts when the lane is closed. */
+  constructor(
+    run: LaneRun,
+    pipeline: Pipeline,
+    lane: Lane,
+    processor: Processor<unknown, TopicMap>,
+    credits: CreditPool,
+    signal: AbortSignal,
+    close: () => Promise<void>,
+  ) {
+    const { log, clock } = run;
+    const { name, requests, groups } = pipeline;
+    this.close = close;
+    this.#run = run;
+    this.#pipeline = pipeline;
+    this.#lane = lane;
+    this.#sources = processor.sources;
+    this.#notifier = openNotifier({ clock });
+    this.#resumed = resumedWalks(lane.stateUnder);
+    const { partition } = lane;
+    const keyed = pipeline.makesRequests ? (request: unknown) => requests.keyed(request) : undefined;
+    this.#context = {
+      ...run,
+      pipeline: name,
+      kind: '',
+      lane,
+      stopping: this.#stopping.signal,
+      abandoned: this.#abandoned.signal,
+      credits,
+      topics: recordMakers({ ...run, pipeline: name, topics: pipeline.topics, partition, keyed }),
+      read: (value) => requests.read(value),
+      keyOf: (request) => requests.keyOf(request),
+      emit: (event) => run.emit(groups !== undefined && 'request' in event ? { ...event, group: groups.of(event.key) } : event),
+    };
+    // The backlog uses the sizes known when the lane was opened, so that removing a request subtracts exactly the amount that was added for
+    // it.
+    const { get } = laneState(run.group, Object.assign(new Map(lane.state), { ageMs: () => 0 }));
+    this.#backlog = laneBacklog({
+      sizes: requestSizes(pipeline, processor, get),
+      monotonicMs: () => clock.monotonicMs(),
+      groups,
+      read: (from) => this.#unfinishedJobs(requestsInOrder({ log, topic: lane.topic, partition, from, resumed: this.#resumed, signal })),
+    });
+    this.#sizes = requestSizes(pipeline, processor, lane.stateAt);
+    const isWalking = (key: string): boolean => inWorkOf(this.#jobs).walks.some((walk) => walk.key === key);
+    this.#warnOfPile = pileWarning({ pipeline, clock, isWalking, warn: (message) => this.#warn(message) });
+    this.#jobs = new LaneJobs(this.#context, processor.open(this.#context), this.#notifier, (record, request) =>
+      this.#note(record, request),
+    );
+    this.#notifier.onFailure(() => {
+      this.#unfinished = laneWork(this.#view());
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    let isLost = false;
+    this.#lane.onFailure((error) => {
+      isLost = true;
+      this.#notifier.fail(error);
+    });
+    // Stop sending immediately, without waiting for a read of the log that is under way.
+    const forget = onAbort(signal, () => {
+      this.#stop();
+      this.#notifier.notify();
+    });
+    try {
+      await this.#reader(signal).read();
+    } catch (error) {
+      this.#notifier.fail(error);
+    }
+    forget();
+    this.#stop();
+    // Wait even if no credential is usable any more: sent requests count against the budgets, and their responses can say how long to wait.
+    await this.#drain(() => !isLost && this.#jobs.size > 0);
+    this.#abandoned.abort();
+    try {
+      this.#notifier.throwIfFailed();
+    } catch (error) {
+      throw topicGone(error, this.#pipeline, this.#run.names);
+    }
+  }
+
+  confirm(): void {
+    this.#lane.commit({ records: [] }).catch((error: unknown) => this.#notifier.fail(error));
+  }
+
+  gauges(): RunGauges {
+    const { credits } = this.#context;
+    return laneGauges({
+      ...this.#view(),
+      credits,
+      groups: this.#pipeline.groups,
+      load: this.#jobs.size,
+      now: this.#run.clock.epochMs(),
+    });
+  }
+
+  left(): LaneWork {
+    return this.#unfinished ?? laneWork(this.#view());
+  }
+
+  lost(): PipelineError | undefined {
+    return this.#deleted;
+  }
+
+  #reader(signal: AbortSignal): JobReader {
+    const { name: pipeline } = this.#pipeline;
+    const { partition: lane } = this.#lane;
+    return new JobReader({
+      context: this.#context,
+      jobs: this.#jobs,
+      notifier: this.#notifier,
+      backlog: this.#backlog,
+      resumed: this.#resumed,
+      isChosen: (record) => this.#isChosen(record),
+      onBlocked: (open) =>
+        this.#run.emit(
+          open === undefined
+            ? { type: 'requests-readable', pipeline, lane }
+            : { type: 'requests-blocked', pipeline, lane, offset: open.offset, since: open.sinceMs },
+        ),
+      onDeleted: () => {
+        this.#deleted = requestsDeleted(pipeline, this.#lane);
+        this.#warn(this.#deleted.message);
+      },
+      follow: this.#run.follow,
+      signal,
+    });
+  }
+
+  /** Stops sending. The responses to HTTP requests in flight are still written. */
+  #stop(): void {
+    this.#stopping.abort();
+    for (const source of this.#sources) source.stop();
+  }
+
+  /** Waits until the work in flight is done: at most `WRITTEN_WITHIN_MS`, and no longer than the deadline of a stop. */
+  async #drain(isBusy: () => boolean): Promise<void> {
+    const { clock, deadline } = this.#run;
+    const until = clock.monotonicMs() + WRITTEN_WITHIN_MS;
+    const forget = onAbort(deadline.written, () => this.#notifier.notify());
+    while (isBusy() && !deadline.written.aborted && clock.monotonicMs() < until) await this.#notifier.waitOut(until - clock.monotonicMs());
+    forget();
+  }
+
+  /** Moves a job that the lane takes from the backlog to the lane's own work. */
+  #note(record: RequestRecord, request: unknown): void {
+    this.#backlog.remove(record, request);
+    const size = this.#sizes(record, request);
+    if (size === undefined) return;
+    this.#warnOfPile(record, request, size.kind === 'walk' ? size.key : undefined);
+    if (size.kind === 'walk' && size.pages !== undefined) this.#expected.set(record.offset, size.pages);
+  }
+
+  async *#unfinishedJobs(records: AsyncIterable<RequestRecord>): AsyncGenerator<RequestRecord, void, void> {
+    for await (const record of records) if (!this.#lane.isFinished(record.offset) && this.#isChosen(record)) yield record;
+  }
+
+  #isChosen({ key }: RequestRecord): boolean {
+    return this.#run.keys === undefined || this.#run.keys.has(key ?? '');
+  }
+
+  #warn(message: string): void {
+    this.#run.emit({ type: 'notice', level: 'warn', message });
+  }
+
+  #view() {
+    const inWork = inWorkOf(this.#jobs);
+    const offsets = new Set(inWork.walks.map(({ offset }) => offset));
+    for (const offset of this.#expected.keys()) if (!offsets.has(offset)) this.#expected.delete(offset);
+    return {
+      pipeline: this.#pipeline.name,
+      lane: this.#lane.partition,
+      sources: this.#sources,
+      inWork,
+      expected: this.#expected,
+      behind: this.#backlog,
+    };
+  }
 }
