@@ -9,30 +9,12 @@ export interface UserFunction {
   readonly name: string;
 }
 
-/** A function of a definition threw, or returned something invalid. */
-export class UserFunctionError extends PipelineError {
-  readonly #of: UserFunction;
-  readonly #what: string;
-
-  /** `what`: such as `threw TypeError: boom`. */
-  constructor(of: UserFunction, what: string, cause?: unknown, key?: string) {
-    const [start, end] = key === undefined ? ['', ''] : [`${key}: `, ', then replay the job'];
-    const message = `${start}${of.name} of pipeline ${of.pipeline} ${what}. Fix it${end}.`;
-    super({ code: 'HEADGATE_USER_FUNCTION', message, pipeline: of.pipeline, key, cause });
-    this.#of = of;
-    this.#what = what;
-  }
-
-  /** Returns the error for the dead letter of the job for which the function was called. */
-  ofJob(key: string): UserFunctionError {
-    return new UserFunctionError(this.#of, this.#what, this.cause, key);
-  }
-}
-
-/** Returns the error for the dead letter of a job. It names the job's key. */
+/** Returns the error for the dead letter of a job. If a function of the definition is at fault, the error names the job's key. */
 export function jobError(error: unknown, key: string): unknown {
   const cause = readable(error);
-  return cause instanceof UserFunctionError ? cause.ofJob(key) : cause;
+  if (!(cause instanceof PipelineError && cause.code === 'HEADGATE_USER_FUNCTION' && cause.pipeline !== undefined)) return cause;
+  const { code, pipeline, message } = cause;
+  return new PipelineError({ code, pipeline, key, message: `${key}: ${message.slice(0, -1)}, then replay the job.`, cause: cause.cause });
 }
 
 /** A rule for a function's results. Returns the result, or throws {@link misuse}. */
@@ -104,13 +86,22 @@ export function guarded<Definition extends object>(
   return Object.create(definition, members) as Definition;
 }
 
-export function userError(of: UserFunction, cause: unknown): UserFunctionError {
-  return new UserFunctionError(of, `threw ${textOf(cause)}${placeOf(cause)}`, cause);
+export function userError(of: UserFunction, cause: unknown): PipelineError {
+  return failure(of, `threw ${textOf(cause)}${placeOf(cause)}`, cause);
 }
 
 /** The error for a function of a definition that returned something invalid. `what`: such as `returns -1`; `why`: the rule. */
-export function misuse(of: UserFunction, what: string, why: string): UserFunctionError {
-  return new UserFunctionError(of, `can't be used: it ${what}. ${why}`);
+export function misuse(of: UserFunction, what: string, why: string): PipelineError {
+  return failure(of, `can't be used: it ${what}. ${why}`);
+}
+
+function failure({ pipeline, name }: UserFunction, what: string, cause?: unknown): PipelineError {
+  return new PipelineError({
+    code: 'HEADGATE_USER_FUNCTION',
+    message: `${name} of pipeline ${pipeline} ${what}. Fix it.`,
+    pipeline,
+    cause,
+  });
 }
 
 /** True for a promise of any library. Handles the rejection of a native promise, which would otherwise end the process. */
