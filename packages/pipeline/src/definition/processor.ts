@@ -36,12 +36,17 @@ export interface Processor<Request, Topics extends TopicMap> {
 
 /** A job in the requests topic, with the lane's state, which says how much of it is done. */
 export interface SizedJob<Request> {
+  /** Name of the pipeline. */
   readonly pipeline: string;
   /** As in {@link WorkContext}. */
   readonly kind: string;
+  /** The job's place in its topic, and where a replay continues. */
   readonly record: Pick<RequestRecord, 'offset' | 'resume'>;
+  /** The job, as parsed by the definition's schema. */
   readonly request: Request;
+  /** Key of the job. */
   readonly key: string;
+  /** Returns the value of a key of the lane's state. Undefined if there is none. */
   readonly stateAt: Lane['stateAt'];
 }
 
