@@ -1,4 +1,5 @@
-import { type Clock, dailyBudget, monthlyBudget, nextDayOfMonth, nextTimeOfDay, rateBudget, type RateBudget } from '@headgate/throttle';
+import { type Clock, dailyBudget, monthlyBudget, rateBudget, type RateBudget } from '@headgate/throttle';
+import { nextDayOfMonth, nextTimeOfDay } from '@headgate/throttle/internal';
 import type { Budgets, Limit, Quota } from './source-options.ts';
 
 export interface NamedBudgets {
@@ -37,8 +38,7 @@ export function budgetOf(budget: Limit | Quota, options: BudgetOptions): RateBud
 /** Returns the epoch ms of a quota's first reset after an instant. */
 export function nextReset(budget: Quota, afterMs: number): number {
   const { per, resetsAt: at = '00:00', resetsOn: day = 1, zone = 'UTC' } = budget;
-  const reset = { at, zone, afterMs };
-  return per === 'day' ? nextTimeOfDay(reset) : nextDayOfMonth({ day, ...reset });
+  return per === 'day' ? nextTimeOfDay(at, zone, afterMs) : nextDayOfMonth(day, at, zone, afterMs);
 }
 
 /**

@@ -39,7 +39,6 @@ export {
   type Work,
 } from './admission/limiter.ts';
 export { mergePages, type MergePagesOptions } from './pages/merge-pages.ts';
-export { nextDayOfMonth, type NextDayOfMonthOptions, nextTimeOfDay, type NextTimeOfDayOptions } from './budget/next-reset.ts';
 export type { Delivery, PageReader, PageReadOptions } from './pages/page-reader.ts';
 export { PageStream, type PageStreamOptions } from './pages/page-stream.ts';
 export { type BudgetEvidence, type RateBudget, type RateBudgetOptions, rateBudget, type Slot } from './budget/rate-budget.ts';

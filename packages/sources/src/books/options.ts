@@ -1,6 +1,6 @@
 import { apiKey, type Secret } from '@headgate/auth';
-import { type Clock, nextTimeOfDay, systemClock } from '@headgate/throttle';
-import { type NumberChecks, numberChecks } from '@headgate/throttle/internal';
+import { type Clock, systemClock } from '@headgate/throttle';
+import { nextTimeOfDay, type NumberChecks, numberChecks } from '@headgate/throttle/internal';
 import type { Credential, Limit, SourceOptions } from '../source-options.ts';
 import { invalidOption } from './books-errors.ts';
 
@@ -69,7 +69,7 @@ export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions 
   if (perDay !== undefined) check.whole({ 'perDay.isbns, which is at least maxBatch,': perDay.isbns }, maxBatch);
   const quotaReset: QuotaReset = { resetsAt: perDay?.resetsAt ?? '00:00', zone: perDay?.zone ?? 'UTC' };
   try {
-    nextTimeOfDay({ at: quotaReset.resetsAt, zone: quotaReset.zone, afterMs: 0 });
+    nextTimeOfDay(quotaReset.resetsAt, quotaReset.zone, 0);
   } catch (cause) {
     throw invalidOption('perDay.resetsAt must be a time of day such as 00:00, and perDay.zone the name of a time zone', cause);
   }

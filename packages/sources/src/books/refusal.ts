@@ -1,4 +1,5 @@
-import { httpDate, nextTimeOfDay, retryAfterMs } from '@headgate/throttle';
+import { httpDate, retryAfterMs } from '@headgate/throttle';
+import { nextTimeOfDay } from '@headgate/throttle/internal';
 import type { HttpResponse } from '../http/response.ts';
 import type { Verdict } from '../verdict.ts';
 import type { QuotaReset } from './options.ts';
@@ -36,7 +37,7 @@ function limitReached({ answer, epochMs, quotaReset }: Refusal, message: string)
   const said = retryAfterMs({ headers: answer.headers, epochMs });
   if (/\b(?:daily|day)\b/i.test(message)) {
     const afterMs = httpDate(answer.headers['date']) ?? epochMs;
-    const resetMs = nextTimeOfDay({ at: quotaReset.resetsAt, zone: quotaReset.zone, afterMs }) - afterMs + AFTER_RESET_MS;
+    const resetMs = nextTimeOfDay(quotaReset.resetsAt, quotaReset.zone, afterMs) - afterMs + AFTER_RESET_MS;
     return { kind: 'rate-limited', reason: `the daily quota is used up (${answer.status})`, retryInMs: Math.max(resetMs, said ?? 0) };
   }
   if (/\bminute\b/i.test(message)) {

@@ -1,10 +1,10 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { rangeChecks } from '../number-checks.ts';
 import { nextDayOfMonth, nextTimeOfDay } from './next-reset.ts';
-import { checkBudget, type RateBudget, WindowBudget } from './rate-budget.ts';
+import { checkBudget, type RateBudget, type RateBudgetOptions, WindowBudget } from './rate-budget.ts';
 
 /** Options of {@link dailyBudget}. */
-export interface DailyBudgetOptions {
+export interface DailyBudgetOptions extends Omit<RateBudgetOptions, 'windowMs'> {
   /** Maximum requests, or units of weight, from one reset to the next. */
   readonly limit: number;
   /** Time of day at which the service resets its count, as `HH:MM`. Default `00:00`. */
@@ -13,12 +13,6 @@ export interface DailyBudgetOptions {
   readonly zone?: string | undefined;
   /** Extra wait after the reset, for clocks that don't agree, in ms. Default 5,000. */
   readonly guardMs?: number | undefined;
-  /** Maximum delay, in ms, until the service counts a request that was sent and then given up. Default 5,000. */
-  readonly maxDelayMs?: number | undefined;
-  /** Returns the maximum time from taking a slot to sending its request, in ms. Default: no limit. */
-  readonly leaseMs?: (() => number) | undefined;
-  /** Default: the machine's clock. */
-  readonly clock?: Clock | undefined;
 }
 
 /** Options of {@link monthlyBudget}. */
@@ -32,14 +26,14 @@ const LONGEST_MONTH_MS = 31 * DAY_MS;
 
 /** Creates a budget that resets at a time of day. Throws a `RangeError` for an invalid number, time or zone. */
 export function dailyBudget({ resetsAt = '00:00', zone = 'UTC', ...options }: DailyBudgetOptions): RateBudget {
-  const nextReset = (afterMs: number): number => nextTimeOfDay({ at: resetsAt, zone, afterMs });
+  const nextReset = (afterMs: number): number => nextTimeOfDay(resetsAt, zone, afterMs);
   return calendarBudget('dailyBudget', DAY_MS, `day ${resetsAt} ${zone}`, nextReset, options);
 }
 
 /** Creates a budget that resets on a day of the month. Throws a `RangeError` for an invalid number, day, time or zone. */
 export function monthlyBudget({ resetsOn = 1, resetsAt = '00:00', zone = 'UTC', ...options }: MonthlyBudgetOptions): RateBudget {
   rangeChecks('monthlyBudget').whole({ resetsOn }, 1, 31);
-  const nextReset = (afterMs: number): number => nextDayOfMonth({ day: resetsOn, at: resetsAt, zone, afterMs });
+  const nextReset = (afterMs: number): number => nextDayOfMonth(resetsOn, resetsAt, zone, afterMs);
   return calendarBudget('monthlyBudget', LONGEST_MONTH_MS, `month ${resetsOn} ${resetsAt} ${zone}`, nextReset, options);
 }
 

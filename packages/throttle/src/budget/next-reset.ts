@@ -1,54 +1,43 @@
 import { rangeChecks } from '../number-checks.ts';
 
-/** Options of {@link nextTimeOfDay}. */
-export interface NextTimeOfDayOptions {
-  /** Time of day, `HH:MM`, 00:00 to 23:59. */
-  readonly at: string;
-  /** IANA name of a time zone. */
-  readonly zone: string;
-  /** Epoch ms. The result is later. */
-  readonly afterMs: number;
-}
-
-/** Options of {@link nextDayOfMonth}. */
-export interface NextDayOfMonthOptions extends NextTimeOfDayOptions {
-  /** Day of the month, 1 to 31; in a shorter month its last day. */
-  readonly day: number;
-}
-
 const DAY_MS = 86_400_000;
 /** The last instant of a `Date`, in epoch ms. */
 const LAST_INSTANT_MS = 8.64e15;
 
 /**
- * Returns the next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at`. If clocks skip that time, the result is later
- * by the time skipped. If they show it twice, the result is one of the two instants. Throws a `RangeError` for an invalid time or zone.
+ * Returns the next instant after `afterMs`, in epoch ms, at which clocks in `zone`, an IANA name, show `at`, a time `HH:MM`. If clocks skip
+ * that time, the result is later by the time skipped. If they show it twice, the result is one of the two instants. Throws a `RangeError`
+ * for an invalid time or zone.
  */
-export function nextTimeOfDay({ at, zone, afterMs }: NextTimeOfDayOptions): number {
-  rangeChecks('a reset').number({ afterMs }, -LAST_INSTANT_MS, LAST_INSTANT_MS);
+export function nextTimeOfDay(at: string, zone: string, afterMs: number): number {
   const timeMs = timeOfDayMs(at);
-  const shown = shownIn(zone);
-  for (let day = Math.floor(shown(afterMs) / DAY_MS); ; day += 1) {
-    const instant = instantOf(day * DAY_MS + timeMs, shown);
-    if (instant > afterMs) return instant;
-  }
+  return firstAfter(afterMs, zone, (today, days) => (Math.floor(today / DAY_MS) + days) * DAY_MS + timeMs);
 }
 
 /**
- * Returns the next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at` on that day of a month. If clocks skip that
- * time, the result is later by the time skipped. If they show it twice, the result is one of the two instants. Throws a `RangeError` for an
- * invalid day, time or zone.
+ * Returns the next instant after `afterMs` at which clocks in `zone` show `at` on that day of a month, 1 to 31; in a shorter month on its
+ * last day. The rest is as in {@link nextTimeOfDay}. Throws a `RangeError` for an invalid day, too.
  */
-export function nextDayOfMonth({ day, at, zone, afterMs }: NextDayOfMonthOptions): number {
+export function nextDayOfMonth(day: number, at: string, zone: string, afterMs: number): number {
   rangeChecks('nextDayOfMonth').whole({ day }, 1, 31);
-  rangeChecks('a reset').number({ afterMs }, -LAST_INSTANT_MS, LAST_INSTANT_MS);
   const timeMs = timeOfDayMs(at);
+  return firstAfter(afterMs, zone, (today, months) => {
+    const [year, month] = [new Date(today).getUTCFullYear(), new Date(today).getUTCMonth() + months];
+    const last = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+    return Date.UTC(year, month, Math.min(day, last)) + timeMs;
+  });
+}
+
+/**
+ * Returns the first instant after `afterMs` at which clocks in `zone` show one of the local times that `candidate` returns for 0, 1, 2 …,
+ * each in ms as if it were UTC. `today` is the local time at `afterMs`.
+ */
+function firstAfter(afterMs: number, zone: string, candidate: (today: number, i: number) => number): number {
+  rangeChecks('a reset').number({ afterMs }, -LAST_INSTANT_MS, LAST_INSTANT_MS);
   const shown = shownIn(zone);
-  const today = new Date(shown(afterMs));
-  for (let month = today.getUTCMonth(); ; month += 1) {
-    const last = new Date(Date.UTC(today.getUTCFullYear(), month + 1, 0)).getUTCDate();
-    const wanted = Date.UTC(today.getUTCFullYear(), month, Math.min(day, last)) + timeMs;
-    const instant = instantOf(wanted, shown);
+  const today = shown(afterMs);
+  for (let i = 0; ; i += 1) {
+    const instant = instantOf(candidate(today, i), shown);
     if (instant > afterMs) return instant;
   }
 }

@@ -180,7 +180,7 @@ export class WindowBudget implements RateBudget {
   readonly #leaseMs: (() => number) | undefined;
   readonly #clock: Clock;
   readonly #log: SlidingWindowLog;
-  readonly #inFlight = new Set<WindowSlot>();
+  readonly #inFlight = new Set<Taken>();
   #weightInFlight = 0;
   /** The part of `#weightInFlight` whose requests were sent. */
   #weightSent = 0;
@@ -259,11 +259,28 @@ export class WindowBudget implements RateBudget {
   take(weight = 1, now: number = this.#clock.monotonicMs()): Slot {
     if (!(this.freeAt(weight, now) <= now))
       throw new RangeError(`rateBudget: ${weight} of ${this.limit} isn't free now; check freeAt first`);
-    const slot = new WindowSlot(this, this.#clock, weight, this.#leaseMs?.() ?? Infinity);
+    const slot: Taken = {
+      weight,
+      leaseMs: this.#leaseMs?.() ?? Infinity,
+      takenAt: this.#clock.monotonicMs(),
+      takenAtEpoch: this.#clock.epochMs(),
+      sentAt: undefined,
+      charged: weight,
+      until: -Infinity,
+      setBackMs: 0,
+      wasRefused: false,
+      shown: undefined,
+    };
     this.#inFlight.add(slot);
     this.#weightInFlight += weight;
     this.#lastTakenAt = slot.takenAt;
-    return slot;
+    return {
+      sent: () => this.#send(slot),
+      answered: (evidence) => this.#settle(slot, 'answered', evidence),
+      corrected: (cost) => this.#correct(slot, cost),
+      aborted: () => this.#settle(slot, 'aborted'),
+      unsent: () => this.#settle(slot, 'unsent'),
+    };
   }
 
   holdUntil(untilMs: number): void {
@@ -281,7 +298,7 @@ export class WindowBudget implements RateBudget {
     );
   }
 
-  #observe({ remaining, resetInMs, refused = false }: BudgetEvidence, { sentAt, weight }: WindowSlot, now: number): Sighting {
+  #observe({ remaining, resetInMs, refused = false }: BudgetEvidence, { weight, takenAt, sentAt = takenAt }: Taken, now: number): Sighting {
     this.#others ??= new ObservedUse();
     const resetAt = now + resetInMs;
     return this.#others.answered({
@@ -360,19 +377,25 @@ export class WindowBudget implements RateBudget {
   }
 
   /** Returns true if the slot's request may be sent, whatever was learned since the slot was taken. Other requests may not be sent yet. */
-  begin({ weight }: WindowSlot, now: number): boolean {
-    if (this.#heldUntil > now || this.#besideOthers(weight, this.#weightSent, now) > now) return false;
-    this.#weightSent += weight;
+  #send(slot: Taken): boolean {
+    const now = this.#clock.monotonicMs();
+    // The monotonic clock may stop while the machine sleeps, and the wall clock may be set back, so the larger difference decides.
+    if (Math.max(now - slot.takenAt, this.#clock.epochMs() - slot.takenAtEpoch) > slot.leaseMs) return false;
+    if (slot.sentAt === undefined) {
+      if (this.#heldUntil > now || this.#besideOthers(slot.weight, this.#weightSent, now) > now) return false;
+      this.#weightSent += slot.weight;
+    }
+    slot.sentAt = now;
     return true;
   }
 
   /** Ends a slot. Without effect after the first call. */
-  settle(slot: WindowSlot, how: Ending, evidence?: BudgetEvidence): void {
+  #settle(slot: Taken, how: 'answered' | 'aborted' | 'unsent', evidence?: BudgetEvidence): void {
     if (!this.#inFlight.delete(slot)) return;
-    const { weight, wasSent } = slot;
+    const { weight, sentAt } = slot;
     this.#weightInFlight -= weight;
-    if (wasSent) this.#weightSent -= weight;
-    if (how === 'unsent' || (how === 'aborted' && !wasSent)) return;
+    if (sentAt !== undefined) this.#weightSent -= weight;
+    if (how === 'unsent' || (how === 'aborted' && sentAt === undefined)) return;
     const countedWithinMs = how === 'answered' ? 0 : this.#maxDelayMs;
     const now = this.#clock.monotonicMs();
     const isEvidence = evidence !== undefined && this.#isPossible(evidence);
@@ -384,7 +407,7 @@ export class WindowBudget implements RateBudget {
     else this.#others?.lost(weight);
   }
 
-  correct(slot: WindowSlot, weight: number): void {
+  #correct(slot: Taken, weight: number): void {
     if (!Number.isSafeInteger(weight) || weight < 0) throw new RangeError(`rateBudget: a cost must be a whole number, got ${weight}`);
     const more = weight - slot.charged;
     slot.until += this.#rule.setBackMs() - slot.setBackMs;
@@ -396,61 +419,21 @@ export class WindowBudget implements RateBudget {
   }
 }
 
-type Ending = 'answered' | 'aborted' | 'unsent';
-
-class WindowSlot implements Slot {
+/** A slot, as its budget knows it. */
+interface Taken {
   readonly weight: number;
   readonly leaseMs: number;
   readonly takenAt: number;
-  wasSent: boolean = false;
-  sentAt: number;
+  readonly takenAtEpoch: number;
+  /** Monotonic ms at which `sent` last returned true; undefined before. */
+  sentAt: number | undefined;
   /** The weight that the budget counts for this slot: `weight`, or the cost that `corrected` has set. */
   charged: number;
   /** Monotonic ms until which the budget counts this slot; `-Infinity` until the request is answered or aborted. */
-  until: number = -Infinity;
+  until: number;
   /** How far the wall clock had been set back when `until` was calculated, in ms. */
-  setBackMs = 0;
+  setBackMs: number;
   /** True if the response refused the request and reported the remaining requests. */
-  wasRefused: boolean = false;
+  wasRefused: boolean;
   shown: Sighting | undefined;
-  readonly #budget: WindowBudget;
-  readonly #clock: Clock;
-  readonly #takenAtEpoch: number;
-
-  constructor(budget: WindowBudget, clock: Clock, weight: number, leaseMs: number) {
-    this.#budget = budget;
-    this.#clock = clock;
-    this.weight = weight;
-    this.charged = weight;
-    this.leaseMs = leaseMs;
-    this.takenAt = clock.monotonicMs();
-    this.sentAt = this.takenAt;
-    this.#takenAtEpoch = clock.epochMs();
-  }
-
-  sent(): boolean {
-    const now = this.#clock.monotonicMs();
-    // The monotonic clock may stop while the machine sleeps, and the wall clock may be set back, so the larger difference decides.
-    if (Math.max(now - this.takenAt, this.#clock.epochMs() - this.#takenAtEpoch) > this.leaseMs) return false;
-    if (!this.wasSent && !this.#budget.begin(this, now)) return false;
-    this.wasSent = true;
-    this.sentAt = now;
-    return true;
-  }
-
-  answered(evidence?: BudgetEvidence): void {
-    this.#budget.settle(this, 'answered', evidence);
-  }
-
-  corrected(weight: number): void {
-    this.#budget.correct(this, weight);
-  }
-
-  aborted(): void {
-    this.#budget.settle(this, 'aborted');
-  }
-
-  unsent(): void {
-    this.#budget.settle(this, 'unsent');
-  }
 }

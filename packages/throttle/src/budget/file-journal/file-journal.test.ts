@@ -12,8 +12,7 @@ import { credentialPool } from '../../admission/credential-pool.ts';
 import { creditPool } from '../../admission/credit-pool.ts';
 import { rateBudget } from '../rate-budget.ts';
 import { virtualClock } from '../../testing/index.ts';
-import { type FileJournal, fileJournal } from './file-journal.ts';
-import { FileJournalError } from './journal-rows.ts';
+import { type FileJournal, fileJournal, FileJournalError } from './file-journal.ts';
 
 let folder = '';
 let file = '';

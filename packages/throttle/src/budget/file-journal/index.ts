@@ -3,5 +3,4 @@
  *
  * @packageDocumentation
  */
-export { type FileJournal, fileJournal, type FileJournalOptions } from './file-journal.ts';
-export { FileJournalError } from './journal-rows.ts';
+export { type FileJournal, fileJournal, FileJournalError, type FileJournalOptions } from './file-journal.ts';
