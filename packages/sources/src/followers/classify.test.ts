@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Verdict } from '../verdict.ts';
 import { classify } from './classify.ts';
 import type { FollowersAnswer } from './page.ts';
@@ -403,17 +403,5 @@ describe('more ids than requested', () => {
         where: 'ids: expected at most 5,000 (count), got 10,001',
       });
     }
-  });
-
-  test.each([
-    ['numbers', '{"ids":', '9'],
-    ['texts', '{"ids":', '"9"'],
-    ['behind another field', '{"next_cursor_str":"0","ids":', '9'],
-  ])('are no page, and millions of them (%s) are counted without being built', (_, opening, id) => {
-    const body = Buffer.from(`${opening}${listOf(3_000_000, id)},"next_cursor":0}`);
-    const parse = vi.spyOn(JSON, 'parse');
-    onTestFinished(() => parse.mockRestore());
-    expect(judge(200, body)).toEqual({ kind: 'schema-mismatch', where: 'ids: expected at most 5,000 (count), got 3,000,000' });
-    expect(parse).not.toHaveBeenCalled();
   });
 });

@@ -1,4 +1,5 @@
 import { httpDate, retryAfterMs } from '@headgate/throttle';
+import { parseSpelled } from '../exact-json.ts';
 import { foreignBody, jsonBody } from '../http/json-body.ts';
 import { refusalWaitMs } from '../http/rate-headers.ts';
 import type { HttpResponse } from '../http/response.ts';
@@ -6,7 +7,6 @@ import type { ClassifyContext } from '../source-definition.ts';
 import { refusedCredential } from '../status-verdict.ts';
 import type { Verdict } from '../verdict.ts';
 import { followerError, type FollowerErrorCode } from './follower-error.ts';
-import { idCount } from './id-count.ts';
 import { pageFastPath } from './page-fast-path.ts';
 import { type FollowersAnswer, type PageContent, readPage } from './page.ts';
 import type { FollowersQuery } from './query.ts';
@@ -14,35 +14,18 @@ import { type SpokenError, spokenErrors } from './spoken-errors.ts';
 
 export function classify(answer: HttpResponse, context: ClassifyContext<FollowersQuery>): Verdict<FollowersAnswer> {
   const { status } = answer;
-  const { count, direction: needed } = context.query;
-  const mostIds = MOST_TIMES * count;
-  if (status === 200) {
-    const plain = pageFastPath(answer.body, needed, mostIds);
-    if (plain !== undefined) return okay(plain, context);
-    const ids = answer.body.length > LEAST_ID_BYTES * mostIds ? idCount(answer.body) : 0;
-    if (ids > mostIds) return { kind: 'schema-mismatch', where: `ids: expected at most ${inWords(count)} (count), got ${inWords(ids)}` };
-  }
-  const body = jsonBody(answer, JSON.parse);
+  const { count, direction } = context.query;
+  const plain = status === 200 ? pageFastPath(answer.body, direction, count) : undefined;
+  if (plain !== undefined) return okay(plain, context);
+  const body = jsonBody(answer, parseSpelled);
   const said = body.kind === 'json' ? spokenErrors(body.value) : [];
   if (status !== 200) return judged(answer, context, said);
   if (body.kind === 'broken') return { kind: 'transient', reason: `${body.reason} with status 200` };
-  const page = readPage(body.value, { text: () => answer.body.toString('utf8'), needed });
+  const page = readPage(body.value, direction, count);
   if (page.kind === 'page') return okay(page.content, context);
   if (said.some((one) => one.form !== 'whole' || meaningOf(one) !== undefined)) return judged(answer, context, said);
   const { where, content } = page;
   return { kind: 'schema-mismatch', where, ...(content !== undefined && { value: valueOf(content, context) }) };
-}
-
-/**
- * A page with more than this many times the requested IDs is refused, because downstream has reserved capacity only for the requested
- * number.
- */
-const MOST_TIMES = 2;
-/** Minimum bytes of an ID in a list: a digit and a comma. */
-const LEAST_ID_BYTES = 2;
-
-function inWords(count: number): string {
-  return count.toLocaleString('en-US');
 }
 
 function okay(content: PageContent, context: ClassifyContext<FollowersQuery>): Verdict<FollowersAnswer> {

@@ -1,17 +1,18 @@
 import { isAscii } from 'node:buffer';
+import { parseSpelled } from '../exact-json.ts';
 import { digitRun } from './digit-run.ts';
-import { fitsUint64, MOST_DIGITS, type PageContent, readPage, type ReadPageOptions } from './page.ts';
+import { fitsUint64, MOST_DIGITS, mostIds, type PageContent, readPage } from './page.ts';
 
 /**
  * Reads a page directly from its bytes if its IDs are spelled as the service spells them: `{"ids":["1","2"],…}` without white space.
  * Parsing JSON and checking 5,000 IDs would be slower.
  *
  * Returns undefined for any other spelling, valid or not. `jsonBody` and `readPage` read those pages, and would return the same for a page
- * that is read here. `needed`: the cursor that the walk needs. `mostIds`: maximum IDs; a page with more of them isn't read here.
+ * that is read here. `needed`: the cursor that the walk needs. `count`: requested number of IDs.
  */
-export function pageFastPath(body: Buffer, needed: ReadPageOptions['needed'], mostIds: number): PageContent | undefined {
+export function pageFastPath(body: Buffer, needed: 'next' | 'previous', count: number): PageContent | undefined {
   if (body.toString('latin1', 0, OPENING.length) !== OPENING) return undefined;
-  const list = plainIds(body, OPENING.length, mostIds);
+  const list = plainIds(body, OPENING.length, mostIds(count));
   if (list === undefined || body[list.endsAt] !== COMMA) return undefined;
   const rest = body.subarray(list.endsAt + 1);
   if (!isAscii(rest)) return undefined;
@@ -32,8 +33,8 @@ interface PlainIds {
   readonly endsAt: number;
 }
 
-/** Reads the IDs one by one, as digits with or without quotes. Undefined for anything else, and for more than `mostIds`. */
-function plainIds(body: Buffer, startsAt: number, mostIds: number): PlainIds | undefined {
+/** Reads the IDs one by one, as digits with or without quotes. Undefined for anything else, and for more than `most` IDs. */
+function plainIds(body: Buffer, startsAt: number, most: number): PlainIds | undefined {
   const view = new DataView(body.buffer, body.byteOffset, body.length);
   const ids: string[] = [];
   let piece = '';
@@ -54,7 +55,7 @@ function plainIds(body: Buffer, startsAt: number, mostIds: number): PlainIds | u
     // JSON numbers have no leading zeros.
     if (length > MOST_DIGITS || (!quoted && length > 1 && body[from] === ZERO)) return undefined;
     const id = piece.slice(from - pieceAt, at - pieceAt);
-    if (!fitsUint64(id) || ids.length === mostIds) return undefined;
+    if (!fitsUint64(id) || ids.length === most) return undefined;
     ids.push(id);
     if (quoted) {
       if (body[at] !== QUOTE) return undefined;
@@ -66,17 +67,17 @@ function plainIds(body: Buffer, startsAt: number, mostIds: number): PlainIds | u
 }
 
 /** Reads the fields after the IDs. `rest`: the text after the comma that follows the IDs. */
-function contentAfterIds(rest: string, needed: ReadPageOptions['needed']): PageContent | undefined {
+function contentAfterIds(rest: string, needed: 'next' | 'previous'): PageContent | undefined {
   const fields = parsed(`{${rest}`);
   // If a page has two fields `ids`, even in different spellings, the last one counts. Then the IDs read before it aren't the page's.
   if (typeof fields !== 'object' || fields === null || 'ids' in fields) return undefined;
-  const page = readPage({ ...fields, ids: [] }, { text: () => `{"ids":[],${rest}`, needed });
+  const page = readPage({ ...fields, ids: [] }, needed, 0);
   return page.kind === 'page' ? page.content : undefined;
 }
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseSpelled(text);
   } catch {
     return undefined;
   }

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { parseSpelled } from '../exact-json.ts';
 import { jsonKind } from '../http/json-body.ts';
 import type { Checkpoint } from '../paging.ts';
 
@@ -15,13 +14,6 @@ export interface PageContent {
   readonly previousCursor: string;
 }
 
-export interface ReadPageOptions {
-  /** Returns the JSON text of the page, which is parsed again if a number may have lost digits. */
-  readonly text: () => string;
-  /** Which of the page's cursors the walk needs. */
-  readonly needed: 'next' | 'previous';
-}
-
 export type ReadPage =
   | { readonly kind: 'page'; readonly content: PageContent }
   /**
@@ -30,46 +22,37 @@ export type ReadPage =
    */
   | { readonly kind: 'schema-mismatch'; readonly where: string; readonly content?: PageContent };
 
-/** Reads a page from parsed JSON. If the page lacks the cursor that the walk doesn't need, that cursor is `0`. */
-export function readPage(value: unknown, options: ReadPageOptions, isExact = false): ReadPage {
-  const { text, needed } = options;
+/**
+ * Reads a page that `parseSpelled` parsed. `needed`: which of the page's cursors the walk needs; if the page lacks the other one, that is
+ * `0`. `count`: requested number of IDs.
+ */
+export function readPage(value: unknown, needed: 'next' | 'previous', count: number): ReadPage {
   const parsed = wirePage.safeParse(value);
   if (!parsed.success) return mismatch(whereOfIds(value));
   const page = parsed.data;
-  const cursors = { next: cursorOf(page, 'next_cursor'), previous: cursorOf(page, 'previous_cursor') };
-  const { next = '0', previous = '0' } = cursors;
+  if (page.ids.length > mostIds(count)) return mismatch(`ids: expected at most ${inWords(count)} (count), got ${inWords(page.ids.length)}`);
   const ids: string[] = [];
-  let hasNumbers = CURSOR_FIELDS.some((name) => typeof page[name] === 'number');
-  if (!isExact && (hasLostDigits(next) || hasLostDigits(previous))) return readExactPage(options);
-  for (let i = 0; i < page.ids.length; i += 1) {
-    const given = page.ids[i];
-    if (!isExact && hasLostDigits(given)) return readExactPage(options);
-    hasNumbers ||= typeof given === 'number';
+  for (const [i, given] of page.ids.entries()) {
     const id = typeof given === 'number' ? String(given) : given;
-    if (typeof id !== 'string' || !fitsUint64(id)) return mismatch(whereOfId(i, given));
+    if (typeof id !== 'string' || !DIGITS.test(id) || !fitsUint64(id)) return mismatch(whereOfId(i, given));
     ids.push(id);
   }
-  // JSON.parse turns `1e3` and `1.0` into whole numbers, but neither is a valid ID: the exact reading refuses them.
-  if (hasNumbers && !isExact && /\d[.eE]/.test(text())) return readExactPage(options);
-  // Tests all IDs at once, because testing them one by one would be slower.
-  if (/[^0-9]/.test(ids.join(''))) {
-    const at = ids.findIndex((id) => /[^0-9]/.test(id));
-    return mismatch(whereOfId(at, page.ids[at]));
-  }
+  const cursors = { next: cursorOf(page, 'next_cursor'), previous: cursorOf(page, 'previous_cursor') };
+  const { next = '0', previous = '0' } = cursors;
   const content = { ids, nextCursor: String(next), previousCursor: String(previous) };
   if (cursors[needed] !== undefined) return { kind: 'page', content };
   return { kind: 'schema-mismatch', where: whereOfCursor(page, `${needed}_cursor`), content: { ...content, [`${needed}Cursor`]: '' } };
 }
 
-/** Parses the page again with numbers as their source text. Slower, so only for pages that need it. */
-function readExactPage(options: ReadPageOptions): ReadPage {
-  let exact: unknown;
-  try {
-    exact = parseSpelled(options.text());
-  } catch {
-    return mismatch('ids, cursors: expected whole numbers in less deeply nested JSON');
-  }
-  return readPage(exact, options, true);
+/** Maximum IDs of a page. More are refused, because downstream has reserved capacity only for the requested number. */
+export function mostIds(count: number): number {
+  return 2 * count;
+}
+
+const DIGITS = /^\d+$/;
+
+function inWords(count: number): string {
+  return count.toLocaleString('en-US');
 }
 
 function mismatch(where: string): ReadPage {
@@ -93,11 +76,9 @@ function cursorOf(page: Readonly<Record<string, unknown>>, name: string): string
   const [text, number] = [page[`${name}_str`], page[name]].filter(isCursor);
   if (text === undefined || number === undefined || Number(number) === 0) return text;
   if (Number(text) === 0) return number;
-  // The number can have lost digits.
+  // The service may have rounded the number.
   return Number(text) === Number(number) ? text : undefined;
 }
-
-const CURSOR_FIELDS = ['next_cursor', 'next_cursor_str', 'previous_cursor', 'previous_cursor_str'];
 
 function whereOfCursor(page: Readonly<Record<string, unknown>>, name: string): string {
   const [text, number] = [page[`${name}_str`], page[name]];
@@ -110,10 +91,6 @@ function isCursor(value: unknown): value is string | number {
 }
 
 const CURSOR = /^-?\d{1,20}$/;
-
-function hasLostDigits(value: unknown): boolean {
-  return typeof value === 'number' && !Number.isSafeInteger(value);
-}
 
 /** Number of digits of the largest unsigned 64-bit integer. */
 export const MOST_DIGITS = 20;
