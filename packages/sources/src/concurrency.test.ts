@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { credential, ok, play, said } from './scene.fixture.ts';
-import { reset } from './testing/responses.ts';
+import { reset } from './testing/hostile-responses.fixture.ts';
 import type { Respond } from './testing/scripted-server.ts';
 
 function gate() {

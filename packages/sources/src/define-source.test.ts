@@ -8,7 +8,8 @@ import { credential, idle, MINUTE_MS, ok, play, said, thrown, toy } from './scen
 import type { SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
 import type { SourceOptions } from './source-options.ts';
-import { hang, reset, whole } from './testing/responses.ts';
+import { reset } from './testing/hostile-responses.fixture.ts';
+import { hang, whole } from './testing/responses.ts';
 
 describe('a refusal for the rate', () => {
   test('a wait of days removes the credential until the next run, and nothing is sent before', async () => {

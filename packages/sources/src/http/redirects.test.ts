@@ -1,7 +1,7 @@
 import { apiKey } from '@headgate/auth';
 import { expect, test } from 'vitest';
 import { MINUTE_MS, ok, play, said } from '../scene.fixture.ts';
-import { redirect } from '../testing/responses.ts';
+import { redirect } from '../testing/hostile-responses.fixture.ts';
 import type { Respond } from '../testing/scripted-server.ts';
 
 const follow = 'same-origin';

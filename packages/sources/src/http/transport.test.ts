@@ -4,7 +4,8 @@ import { Agent, MockAgent } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { defineSource } from '../define-source.ts';
 import { credential, idle, MINUTE_MS, ok, play, thrown, toy } from '../scene.fixture.ts';
-import { compressed, hang, reset, whole } from '../testing/responses.ts';
+import { compressed, reset } from '../testing/hostile-responses.fixture.ts';
+import { hang, whole } from '../testing/responses.ts';
 import type { Respond } from '../testing/scripted-server.ts';
 
 const BASE = 'https://api.example.com';
