@@ -42,8 +42,6 @@ export type TopicLogErrorCode =
   | 'HEADGATE_KAFKA_CREDENTIALS_REFUSED'
   /** The brokers refuse this token. */
   | 'HEADGATE_KAFKA_TOKEN_REFUSED'
-  /** No broker responds at the address that it advertises. */
-  | 'HEADGATE_KAFKA_ADVERTISED_ADDRESS'
   /** A batch of records can't be read, even if it is fetched again. */
   | 'HEADGATE_UNREADABLE_BATCH';
 

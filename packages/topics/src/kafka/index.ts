@@ -5,4 +5,4 @@
  */
 export { type KafkaTopicLogOptions, kafkaTopicLog } from './kafka-topic-log.ts';
 export type { BearerToken } from './security/bearer-authentication.ts';
-export type { KafkaPasswordOptions, KafkaSaslOptions } from './security/kafkajs-authentication.ts';
+export type { KafkaPasswordOptions, KafkaSaslOptions } from './security/authentication.ts';

@@ -28,18 +28,17 @@ import type {
   TopicReader,
 } from '../topic-log.ts';
 import { type Availability, type AvailabilityChange, availability } from '../availability.ts';
-import { BrokerAddresses, assertAdvertised } from './client/broker-addresses.ts';
-import { Connections } from './client/connections.ts';
-import { assertKnownKafkajs, type KafkaConfig } from './client/kafkajs-internals.ts';
+import { BrokerAddresses } from './client/broker-addresses.ts';
+import { assertKnownKafkajs } from './client/transport.ts';
 import { failureText, refusal, verdictOf } from './client/driver-errors.ts';
-import { type Cluster, type ClusterConfig, newCluster } from './client/cluster.ts';
-import { isNoneReady, refusesUser } from './client/error-kinds.ts';
+import { Cluster, type ClusterConfig } from './client/cluster.ts';
+import { isNoneReady, refusesToken } from './client/error-kinds.ts';
 import { createTopics, describeAllTopics, topicOffsets } from './admin/topics.ts';
 import { groupOffsets } from './reader/group-offsets.ts';
 import { awaitHandover, holderToSpare } from './lane/handover.ts';
 import { TransactionalProducer } from './producer/transactional-producer.ts';
 import { KafkaLaneWriter } from './lane/lane-writer.ts';
-import { ReconnectingClient } from './client/reconnecting-client.ts';
+import { Client } from './client/retry.ts';
 import { type GroupMembership, Member } from './group/member.ts';
 import { type Patience, patience } from './client/patience.ts';
 import { ReadYourWrites } from './reader/read-your-writes.ts';
@@ -51,7 +50,7 @@ import { BatchSplitter } from './wire/split-batches.ts';
 import { COMPRESSIONS } from './wire/codecs.ts';
 import { RecordSender } from './producer/record-sender.ts';
 import { isStaleToken } from './security/bearer-authentication.ts';
-import { type KafkaSaslOptions, saslForKafkajs } from './security/kafkajs-authentication.ts';
+import { type KafkaSaslOptions, authenticationOf } from './security/authentication.ts';
 import { StatePartition } from './lane/state-partition.ts';
 import { abortable, withinTime } from './client/time-limit.ts';
 import { MetadataCache } from './admin/metadata-cache.ts';
@@ -89,12 +88,12 @@ export interface KafkaTopicLogOptions {
   readonly onAvailability?: (change: AvailabilityChange) => void;
 }
 
-const REQUEST_TIMEOUT_MS = 15_000;
 /** Maximum time until a broker responds when the log is opened. A frozen broker accepts connections but never responds. */
 const REACHABLE_WITHIN_MS = 7_000;
+/** Maximum time until the first broker accepts a connection when the log is opened. */
+const CONNECTED_WITHIN_MS = 2_000;
 const OPEN_PAUSES = { leastMs: 250, firstMs: 500, mostMs: 1_000 };
 const SESSION_TIMEOUT_MS = 6_000;
-const RETRY = { initialRetryTime: 30, retries: 6, maxRetryTime: 1_000 };
 /** Tolerance for the difference between the clocks of two machines. */
 const CLOCKS_APART_MS = 5_000;
 /** Tolerance for the difference between the clocks of two brokers. */
@@ -110,37 +109,25 @@ export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<Topi
   assertWhole('kafkaTopicLog', { transactionTimeoutMs, sessionTimeoutMs }, 1, MAX_INT32);
   assertWhole('kafkaTopicLog', { handoverMs }, 0, MAX_INT32);
   assertKnownKafkajs();
-  const { brokers, clientId = 'headgate', ssl = false, sasl } = options;
-  const config: KafkaConfig = {
-    brokers: [...brokers],
-    clientId,
-    ssl,
-    ...(sasl !== undefined && { sasl: saslForKafkajs(sasl) }),
-    // Authenticate again this many ms before a session ends. kafkajs's default is too early for sessions of a few seconds.
-    reauthenticationThreshold: 2_000,
-    connectionTimeout: 3_000,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    retry: RETRY,
-  };
-  const log = new KafkaTopicLog(config, options);
+  const { brokers, ssl = false } = options;
+  const log = new KafkaTopicLog(options);
   try {
     await log.assertReachable();
     return log;
   } catch (error) {
     await log.close();
-    const message = `The topic log on Kafka at ${brokers.join(', ')} can't be opened: ${whyNotOpen(error, ssl !== false)}`;
+    const message = `The topic log on Kafka at ${brokers.join(', ')} can't be opened: ${whyNotOpen(error, ssl !== false, log.failureText(error))}`;
     throw new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_OPEN', message }, { cause: error });
   }
 }
 
-function whyNotOpen(error: unknown, ssl: boolean): string {
+/** `explained`: the text of `error`, with what is known of the address. */
+function whyNotOpen(error: unknown, ssl: boolean, explained: string): string {
   const text = failureText(error);
   if (isStaleToken(error)) return `${text}.`;
-  if (error instanceof TopicLogError && error.code === 'HEADGATE_KAFKA_ADVERTISED_ADDRESS')
-    return `${text}. Set advertised.listeners on the brokers to addresses that this machine can reach.`;
+  if (explained !== text) return `${explained}.`;
   if (isNoneReady(error)) return `${text}. The cluster may be starting, or may have no controller. Try again, and check the broker logs.`;
-  if (refusesUser(error))
-    return `${text}. The brokers responded but rejected this user. Check the user, the password or token, and the mechanism (sasl).`;
+  if (refusesToken(error)) return `${text}. Check the token, and the mechanism (sasl).`;
   if (ssl && text.includes('before secure TLS connection was established'))
     return `${text}. If the brokers don't use TLS at this address, remove ssl. Otherwise, use their TLS port.`;
   if (!ssl && text.includes('Closed connection'))
@@ -156,14 +143,13 @@ class KafkaTopicLog implements TopicLog {
   readonly #options: KafkaTopicLogOptions;
   readonly #availability: Availability;
   readonly #addresses: BrokerAddresses;
-  readonly #connections: Connections;
   readonly #transactionTimeout: { ms: number };
-  readonly #cluster: ReconnectingClient<Cluster>;
+  readonly #cluster: Client;
   /**
    * A separate client for requests that can take a long time, such as creating topics. On a shared connection, such a request would delay the next
    * ones.
    */
-  readonly #admin: ReconnectingClient<Cluster>;
+  readonly #admin: Client;
   readonly #metadata: MetadataCache;
   readonly #sender: RecordSender;
   readonly #readYourWrites = new ReadYourWrites();
@@ -174,7 +160,6 @@ class KafkaTopicLog implements TopicLog {
   /** The open readers, each with its topic. */
   readonly #readers = new Map<{ begun(): Promise<void>; close(): Promise<void> }, string>();
   readonly #memberships = new Map<GroupMembership, string>();
-  readonly #clients = new Set<ReconnectingClient<Cluster>>();
   readonly #patience = (): Patience =>
     patience({
       watcher: this.#availability.watcher(),
@@ -184,20 +169,19 @@ class KafkaTopicLog implements TopicLog {
   #brokers = 1;
   #closed: Promise<void> | undefined;
 
-  constructor(config: KafkaConfig, options: KafkaTopicLogOptions) {
+  constructor(options: KafkaTopicLogOptions) {
+    const { brokers, clientId = 'headgate', ssl = false, sasl } = options;
     this.#options = options;
-    this.#addresses = new BrokerAddresses(options.brokers);
+    this.#addresses = new BrokerAddresses(brokers);
     this.#transactionTimeout = { ms: options.transactionTimeoutMs ?? 60_000 };
     this.#availability = availability(options.onAvailability ?? (() => undefined));
-    this.#connections = new Connections({
-      availability: this.#availability,
-      addresses: this.#addresses,
-    });
     this.#config = {
-      ...config,
-      connections: this.#connections,
-      // After the log is closed, an empty list makes kafkajs stop retrying.
-      brokers: () => (this.#connections.closed ? [] : this.#addresses.toTry),
+      clientId,
+      ssl,
+      authentication: sasl && authenticationOf(sasl),
+      addresses: this.#addresses,
+      availability: this.#availability,
+      signal: this.#closing.signal,
     };
     this.#cluster = this.#newClient();
     this.#admin = this.#newClient();
@@ -216,40 +200,36 @@ class KafkaTopicLog implements TopicLog {
     });
   }
 
-  async assertReachable(): Promise<void> {
-    let passing: unknown;
-    try {
-      const connecting = this.#connected((error) => (passing = error));
-      const cluster = await withinTime(REACHABLE_WITHIN_MS, connecting).catch((error: unknown) => {
-        // An error before the timeout says more than the timeout.
-        throw passing ?? error;
-      });
-      this.#brokers = cluster.getNodeIds().length;
-      await assertAdvertised(cluster);
-    } catch (error) {
-      // Close the connections, so that closing the log needn't wait for requests in flight.
-      this.#connections.close();
-      throw error;
-    }
+  failureText(error: unknown): string {
+    return this.#addresses.failureText(error);
   }
 
   /**
-   * Connects to a broker and reads its metadata. For some seconds, it tries again if the token is stale, or if a temporary error occurs after a
-   * broker was reached. A new token can come a moment late, a connection can break off, and a starting cluster can have no broker that is ready.
+   * Throws if no broker can be used now. The first request goes to an address of the user's options, the second one to an advertised address: an
+   * advertised address that this machine can't reach is the most frequent mistake.
    */
-  async #connected(onPassing: (error: unknown) => void): Promise<Cluster> {
-    const deadline = performance.now() + REACHABLE_WITHIN_MS;
-    let hasAnswered = false;
-    for (const backoff = new Backoff(OPEN_PAUSES); ; await backoff.pause()) {
+  async assertReachable(): Promise<void> {
+    let passing: unknown;
+    const reaching = this.#reached((error) => (passing = error));
+    await withinTime(REACHABLE_WITHIN_MS, reaching).catch((error: unknown) => {
+      // An error before the timeout says more than the timeout.
+      throw passing ?? error;
+    });
+  }
+
+  /** Tries again for a while: a new token can come a moment late, a connection can break off, and a starting cluster can have no broker that is ready. */
+  async #reached(onPassing: (error: unknown) => void): Promise<void> {
+    const { cluster } = this.#admin;
+    const startedMs = performance.now();
+    for (const backoff = new Backoff(OPEN_PAUSES); ; await backoff.pause(this.#closing.signal)) {
       try {
-        return await this.#admin.once(async (cluster) => {
-          hasAnswered = true;
-          await cluster.refreshMetadata();
-          return cluster;
-        });
+        this.#brokers = (await cluster.fetchNodes()).size;
+        await cluster.fetchNodes();
+        return;
       } catch (error) {
-        const passes = isStaleToken(error) || (hasAnswered && verdictOf(error) === 'passes');
-        if (!passes || performance.now() + OPEN_PAUSES.mostMs >= deadline) throw error;
+        const withinMs = this.#addresses.areReached || isStaleToken(error) ? REACHABLE_WITHIN_MS : CONNECTED_WITHIN_MS;
+        const isLate = performance.now() + OPEN_PAUSES.mostMs >= startedMs + withinMs;
+        if (isLate || verdictOf(error) !== 'passes') throw error;
         onPassing(error);
       }
     }
@@ -349,7 +329,7 @@ class KafkaTopicLog implements TopicLog {
       emptyRanges: this.#emptyRanges,
       onClose: (closed) => {
         this.#readers.delete(closed);
-        if (client !== this.#cluster) void this.#closeClient(client);
+        if (client !== this.#cluster) client.cluster.close();
       },
     });
     if (options.signal?.aborted !== true) this.#readers.set(reader, options.topic);
@@ -375,7 +355,7 @@ class KafkaTopicLog implements TopicLog {
     const { sessionTimeoutMs = SESSION_TIMEOUT_MS } = this.#options;
     const faults = this.#patience();
     const membership = new Member({
-      cluster: () => newCluster(this.#config),
+      cluster: () => new Cluster(this.#config),
       ...options,
       sessionTimeoutMs,
       waitsOut: (error) => faults.waitsOut(error),
@@ -432,9 +412,8 @@ class KafkaTopicLog implements TopicLog {
     await Promise.allSettled([...this.#lanes].map((lane) => lane.close()));
     await Promise.allSettled([...this.#memberships.keys()].map((membership) => membership.leave()));
     this.#availability.close();
+    // Closes the connections of all clusters.
     this.#closing.abort(closedLog());
-    await Promise.allSettled([this.#appender.close(), ...[...this.#clients].map((client) => client.close(closedLog()))]);
-    this.#connections.close();
   }
 
   async #assertLane(lane: LaneSpec, topicPartitions: readonly TopicPartition[]): Promise<void> {
@@ -461,7 +440,7 @@ class KafkaTopicLog implements TopicLog {
   }
 
   #session(transactionalId: string, options: Pick<TransactionSessionOptions, 'places' | 'noted' | 'notes' | 'signal'>): TransactionSession {
-    const cluster = newCluster(this.#config);
+    const cluster = new Cluster(this.#config);
     return new TransactionSession({
       producer: new TransactionalProducer({ cluster, transactionalId, transactionTimeout: this.#transactionTimeout }),
       cluster,
@@ -471,15 +450,8 @@ class KafkaTopicLog implements TopicLog {
     });
   }
 
-  #newClient(): ReconnectingClient<Cluster> {
-    const client = new ReconnectingClient({ create: () => newCluster(this.#config), patience: this.#patience });
-    this.#clients.add(client);
-    return client;
-  }
-
-  async #closeClient(client: ReconnectingClient<Cluster>): Promise<void> {
-    this.#clients.delete(client);
-    await client.close(closedLog());
+  #newClient(): Client {
+    return new Client(new Cluster(this.#config), this.#patience);
   }
 
   #assertOpen(): void {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import kafkajs, { type Admin, type SASLOptions } from 'kafkajs';
+import kafkajs, { type Admin } from 'kafkajs';
+import type { KafkaSaslOptions } from '../security/authentication.ts';
 import { plainKafka } from '../faults/committed-records.fixture.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
@@ -30,7 +31,7 @@ export interface AclBroker extends AsyncDisposable {
   /** Addresses at which every connection may do everything. */
   readonly own: readonly string[];
   readonly admin: Admin;
-  sasl(user: string): SASLOptions;
+  sasl(user: string): KafkaSaslOptions;
   give(user: string, rights: readonly Rights[]): Promise<void>;
   take(user: string, rights: readonly Rights[]): Promise<void>;
 }

@@ -29,21 +29,20 @@ export async function assertCoordinators(cluster: Cluster): Promise<void> {
     if (mismatch === undefined) return;
     if (looks === LOOKS) throw new TopicMismatchError(mismatch);
     await sleep(PAUSE_MS);
-    await cluster.refreshMetadata();
   }
 }
 
 async function lackingCopies(cluster: Cluster): Promise<TopicMismatch | undefined> {
   const found = await topicMetadata(cluster, [...INTERNAL.values()]);
   const missing = [...INTERNAL].filter(([, topic]) => !found.has(topic));
-  const nodeIds = cluster.getNodeIds();
-  const [nodeId] = nodeIds;
-  if (missing.length === 0 || nodeId === undefined) return undefined;
+  const nodes = await cluster.fetchNodes();
+  const [first] = nodes;
+  if (missing.length === 0 || first === undefined) return undefined;
+  const [nodeId, broker] = [String(first[0]), first[1]];
   const names = missing.map(([setting]) => setting);
   // A broker describes only itself.
-  const broker = await cluster.findBroker({ nodeId });
   const settings = (await cluster.ask(describeConfigs, { of: 'broker', names: [nodeId], settings: names }, { broker })).get(nodeId);
-  const [lacking] = missing.filter(([setting]) => Number(settings?.get(setting) ?? 1) > nodeIds.length);
+  const [lacking] = missing.filter(([setting]) => Number(settings?.get(setting) ?? 1) > nodes.size);
   if (lacking === undefined) return undefined;
   const [setting, topic] = lacking;
   // A broker that is down but registered counts, which only the brokers know.
@@ -54,7 +53,7 @@ async function lackingCopies(cluster: Cluster): Promise<TopicMismatch | undefine
   );
   if (!isAnswer(refused, 'INVALID_REPLICATION_FACTOR')) return undefined;
   const reason =
-    `can't be created: the brokers have ${setting}=${settings?.get(setting)}, but only ${nodeIds.length === 1 ? 'one broker is' : `${nodeIds.length} brokers are`} ` +
-    `reachable. Start more brokers, or set it to ${nodeIds.length} on the brokers and restart them.`;
+    `can't be created: the brokers have ${setting}=${settings?.get(setting)}, but only ${nodes.size === 1 ? 'one broker is' : `${nodes.size} brokers are`} ` +
+    `reachable. Start more brokers, or set it to ${nodes.size} on the brokers and restart them.`;
   return { topic, reason };
 }

@@ -2,13 +2,12 @@ import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-brok
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import { availability } from '../../availability.ts';
-import { BrokerAddresses } from '../client/broker-addresses.ts';
-import { Connections } from '../client/connections.ts';
-import { ReconnectingClient } from '../client/reconnecting-client.ts';
+import { plainConfig } from '../client/plain-cluster.fixture.ts';
+import { Client } from '../client/retry.ts';
 import { createTopics, plainKafka } from '../faults/committed-records.fixture.ts';
 import { type ProxiedBroker, holdFirst, proxiedBroker } from '../faults/proxied-broker.fixture.ts';
 import { unknownTopicError } from '../client/answered-error.ts';
-import { newCluster } from '../client/cluster.ts';
+import { Cluster } from '../client/cluster.ts';
 import { patienceOf } from '../client/patience.fixture.ts';
 import { MetadataCache } from './metadata-cache.ts';
 
@@ -28,12 +27,7 @@ describe.skipIf(why !== undefined)(`cached topic metadata${because}`, () => {
     await admin.connect();
     await createTopics(admin, [{ topic: 'roomy', numPartitions: 1, configEntries: [{ name: 'max.message.bytes', value: '8388608' }] }]);
     const silent = availability(() => undefined);
-    const config = {
-      brokers: [...proxied.brokers],
-      clientId: 'book',
-      connections: new Connections({ availability: silent, addresses: new BrokerAddresses([]) }),
-    };
-    const client = new ReconnectingClient({ create: () => newCluster(config), patience: () => patienceOf(silent) });
+    const client = new Client(new Cluster(plainConfig(proxied.brokers, 'book')), () => patienceOf(silent));
     const metadata = new MetadataCache(client);
     const places = [{ topic: 'roomy', partition: 0 }];
     await metadata.withPartitions([{ topic: 'roomy', key: 'k', value: 'v' }]);
@@ -56,6 +50,6 @@ describe.skipIf(why !== undefined)(`cached topic metadata${because}`, () => {
     expect(await explained()).toEqual([gone, gone, other]);
     expect(metadata.maxMessageBytes('roomy')).toBe(8_388_608);
     await expect(metadata.describe('roomy')).rejects.toThrow(TopicUnknownError);
-    await client.close(new Error('closed'));
+    client.cluster.close();
   });
 });

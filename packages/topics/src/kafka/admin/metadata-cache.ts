@@ -1,10 +1,9 @@
 import { partitionForKey } from '../../partition-for-key.ts';
 import { InvalidRecordError, TopicUnknownError } from '../../topic-errors.ts';
 import type { NewRecord, RecordLimit, RecordSeries, TopicPartition } from '../../topic-log.ts';
-import type { Cluster } from '../client/cluster.ts';
 import { isTopicUnknown } from '../client/error-kinds.ts';
 import { type TopicDescription, describeTopics } from './topics.ts';
-import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import type { Client } from '../client/retry.ts';
 import { hasPartition } from '../client/topic-metadata.ts';
 import { messageBytesFor, recordBytes } from '../wire/record-size.ts';
 
@@ -12,11 +11,11 @@ export type WithPartition<Record extends NewRecord | RecordSeries> = Record & { 
 
 /** Caches descriptions of topics. A topic or partition that isn't in the cache is reported as missing only after another request to the brokers. */
 export class MetadataCache {
-  readonly #client: ReconnectingClient<Cluster>;
+  readonly #client: Client;
   /** Deleted topics stay with 0 partitions, because appends in flight to them still need the size limit. */
   readonly #topics = new Map<string, TopicDescription>();
 
-  constructor(client: ReconnectingClient<Cluster>) {
+  constructor(client: Client) {
     this.#client = client;
   }
 

@@ -22,7 +22,7 @@ const NO_PRODUCER = { producerId: '9223372036854775807', producerEpoch: 0 };
 export async function missingRights(cluster: Cluster, use: RequiredAccess): Promise<readonly MissingRight[]> {
   const { topics = [], groups = [], lanes = [], appends = false } = use;
   const transactionalIds = [...lanes, ...(appends ? ['append-nothing'] : [])];
-  const broker = await cluster.brokerPool.findConnectedBroker();
+  const broker = await cluster.anyBroker();
   const ask: Ask = (request, options) => () => cluster.ask(request, options, { broker });
   const requests = [
     ...topics.flatMap((topic) => [() => topicMetadata(cluster, [topic.name], broker), ...aboutTopic(ask, topic)]),

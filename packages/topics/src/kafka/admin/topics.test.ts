@@ -58,20 +58,14 @@ test.for([
 });
 
 test('a topic with one replica causes a warning even if the metadata, which lists the brokers, was not loaded yet', async () => {
-  const brokerPool = { metadata: null, findConnectedBroker: async () => await Promise.resolve({}) };
-  let nodeIds: readonly string[] = [];
   const answers: Readonly<Record<string, unknown>> = {
     Metadata: { topicMetadata: [{ topic: 'records', topicErrorCode: 0, partitionMetadata: [PARTITION] }] },
     DescribeConfigs: new Map([['records', new Map([['cleanup.policy', 'delete']])]]),
   };
   const cluster = {
-    brokerPool,
     ask: async ({ api }: { readonly api: string }) => await Promise.resolve(answers[api]),
-    async refreshMetadata() {
-      nodeIds = await Promise.resolve(['1', '2', '3']);
-    },
-    getNodeIds: () => nodeIds,
-    findBroker: async () => await Promise.resolve({}),
+    anyBroker: async () => await Promise.resolve('any'),
+    fetchNodes: async () => await Promise.resolve(new Map([1, 2, 3].map((nodeId) => [nodeId, `broker-${nodeId}`]))),
   } as object as Cluster;
   const topics = [{ name: 'records', partitions: 1 }];
   const { warnings: told } = await createTopics({ cluster, topics, replication: 1, validateOnly: true });
@@ -104,9 +98,9 @@ test.for([
 function laggingCluster(): { readonly cluster: Cluster; readonly made: string[]; readonly settings: Record<string, string> } {
   const made: string[] = [];
   const settings: Record<string, string> = {};
-  const [lagging, knowing] = [{ knows: () => false }, { knows: () => made.length > 0 }];
+  const knows: Readonly<Record<string, () => boolean>> = { lagging: () => false, knowing: () => made.length > 0 };
   let turn = 0;
-  const findConnectedBroker = async () => await Promise.resolve(turn++ % 2 === 0 ? lagging : knowing);
+  const anyBroker = async () => await Promise.resolve(turn++ % 2 === 0 ? 'lagging' : 'knowing');
   const answers = {
     Metadata: (isKnown: boolean) => ({
       topicMetadata: [{ topic: 'records', topicErrorCode: isKnown ? 0 : 3, partitionMetadata: isKnown ? [PARTITION] : [] }],
@@ -124,13 +118,9 @@ function laggingCluster(): { readonly cluster: Cluster; readonly made: string[];
   const ask = async (
     { api }: { readonly api: keyof typeof answers },
     { topics }: { readonly topics: readonly TopicToCreate[] },
-    { broker }: { readonly broker?: typeof lagging } = {},
-  ) => await Promise.resolve(answers[api](broker?.knows() ?? true, topics));
-  const cluster = {
-    ask,
-    getNodeIds: () => ['1', '2'],
-    findBroker: async () => await Promise.resolve({ knows: () => true }),
-    brokerPool: { findConnectedBroker, brokers: {}, metadata: {} },
-  } as object as Cluster;
+    { broker = '' }: { readonly broker?: string } = {},
+  ) => await Promise.resolve(answers[api](knows[broker]?.() ?? true, topics));
+  const fetchNodes = async () => await Promise.resolve(new Map([1, 2].map((nodeId) => [nodeId, `broker-${nodeId}`])));
+  const cluster = { ask, anyBroker, fetchNodes } as object as Cluster;
   return { cluster, made, settings };
 }

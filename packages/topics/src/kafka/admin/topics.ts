@@ -4,7 +4,6 @@ import { type MissingRight, MissingRightError } from '../../missing-right-error.
 import { type TopicMismatch, TopicMismatchError, TopicUnknownError } from '../../topic-errors.ts';
 import type { CreatedTopics, NewTopicSpec, TopicInfo, TopicSpec } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
-import type { Broker } from '../client/send-request.ts';
 import { chain, isAnswer, refusalText, verdictOf } from '../client/driver-errors.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import { assertPartitions, partitionOffsets } from '../reader/fetch.ts';
@@ -67,9 +66,8 @@ export async function createTopics({ cluster, topics, replication, validateOnly 
     const found = existing.get(spec.name);
     return found === undefined ? [] : [{ spec, found }];
   });
-  if (cluster.brokerPool.metadata === null) await cluster.refreshMetadata();
   await assertCoordinators(cluster);
-  const { length: brokers } = cluster.getNodeIds();
+  const { size: brokers } = await cluster.fetchNodes();
   const [first, ...others] = known.flatMap(({ spec, found }) => mismatches(spec, found));
   if (first !== undefined) throw new TopicMismatchError({ ...first, others });
   const missing = topics.filter(({ name }) => !existing.has(name));
@@ -136,7 +134,7 @@ async function knownTopics(
 ): Promise<ReadonlyMap<string, FoundTopic>> {
   const names = wanted.map(({ name }) => name);
   for (const deadline = performance.now() + KNOWN_WITHIN_MS; performance.now() < deadline; await sleep(POLL_MS)) {
-    const broker = await cluster.brokerPool.findConnectedBroker();
+    const broker = await cluster.anyBroker();
     const existing = await topicMetadata(cluster, names, broker);
     const isKnown = ({ name, partitions }: TopicSpec): boolean => {
       const found = existing.get(name)?.partitionMetadata ?? [];
@@ -152,7 +150,7 @@ async function knownTopics(
 
 /** Descriptions of all topics except those whose names begin with `__`, such as the brokers' internal ones. */
 export async function describeAllTopics(cluster: Cluster): Promise<ReadonlyMap<string, TopicDescription>> {
-  const broker = await cluster.brokerPool.findConnectedBroker();
+  const broker = await cluster.anyBroker();
   const all = [...(await topicMetadata(cluster, null, broker))].filter(([name]) => !name.startsWith('__'));
   return descriptionsOf(await describedTopics(cluster, broker, new Map(all)));
 }
@@ -163,7 +161,7 @@ export async function describeTopics(
   wanted: ReadonlyMap<string, number>,
 ): Promise<ReadonlyMap<string, TopicDescription>> {
   const found = await certainTopicMetadata(cluster, wanted);
-  return descriptionsOf(await describedTopics(cluster, await cluster.brokerPool.findConnectedBroker(), found));
+  return descriptionsOf(await describedTopics(cluster, await cluster.anyBroker(), found));
 }
 
 /** A topic's current offsets; undefined if one of the described partitions no longer exists. */
@@ -234,8 +232,7 @@ function lacksBrokers(error: unknown): boolean {
 }
 
 async function refuseCopies(cluster: Cluster, topic: string, replication: number, cause: unknown): Promise<never> {
-  await cluster.refreshMetadata();
-  const { length: up } = cluster.getNodeIds();
+  const { size: up } = await cluster.fetchNodes();
   if (up >= replication) refuse(cause, topic, "can't be created");
   const reason =
     `can't have ${replication} replicas: only ${up === 1 ? 'one broker is' : `${up} brokers are`} reachable. ` +
@@ -245,12 +242,12 @@ async function refuseCopies(cluster: Cluster, topic: string, replication: number
 
 /** The topics as one broker knows them. Another broker may know a topic that is missing here. */
 async function findTopics(cluster: Cluster, names: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>> {
-  const broker = await cluster.brokerPool.findConnectedBroker();
+  const broker = await cluster.anyBroker();
   return await describedTopics(cluster, broker, await topicMetadata(cluster, names, broker));
 }
 
 /** Adds the settings of each topic. The result is sorted by name. `broker` must know these topics already; other brokers may not. */
-async function describedTopics(cluster: Cluster, broker: Broker, topics: FoundTopics): Promise<ReadonlyMap<string, FoundTopic>> {
+async function describedTopics(cluster: Cluster, broker: string, topics: FoundTopics): Promise<ReadonlyMap<string, FoundTopic>> {
   if (topics.size === 0) return new Map();
   const names = [...topics.keys()].toSorted();
   const settings = await cluster.ask(describeConfigs, { of: 'topic', names, settings: READ_SETTINGS }, { broker });
@@ -270,7 +267,7 @@ async function describedTopics(cluster: Cluster, broker: Broker, topics: FoundTo
 function refuse(error: unknown, topic: string, what: string): never {
   const [first, ...others] = [...chain(error)].flatMap((each): TopicMismatch[] => {
     if (each.type === undefined || verdictOf(each) !== 'final') return [];
-    return [{ topic: 'topic' in each ? each.topic : topic, reason: `${what}: ${refusalText(each)}` }];
+    return [{ topic: each.topic ?? topic, reason: `${what}: ${refusalText(each)}` }];
   });
   if (first === undefined || verdictOf(error) !== 'final') throw error;
   throw new TopicMismatchError({ ...first, others }, { cause: error });

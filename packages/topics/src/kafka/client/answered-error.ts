@@ -1,12 +1,29 @@
 import { type MissingRight, MissingRightError, type ResourceKind } from '../../missing-right-error.ts';
 import type { Refusal } from '../requests/request.ts';
 import { chain } from './driver-errors.ts';
-import { KAFKA_ERRORS } from './kafka-errors.ts';
-import { createErrorFromCode } from './kafkajs-internals.ts';
+import { KAFKA_ERRORS, kafkaError } from './kafka-errors.ts';
+import { kafkajsError } from './transport.ts';
 
-/** Creates the error that kafkajs throws for a broker's error code, with the code also if kafkajs doesn't know it. */
-export function answeredError(code: number, about: { readonly topic?: string } = {}): Error {
-  return Object.assign(createErrorFromCode(code), { code }, about);
+/** An error with which a broker answered a request. */
+export class AnsweredError extends Error {
+  override readonly name: string = 'AnsweredError';
+  /** Number in Kafka's protocol. */
+  readonly code: number;
+  /** Name in Kafka's protocol; undefined if neither the driver nor kafkajs knows it. */
+  readonly type: string | undefined;
+  /** The topic that was refused; undefined if the whole request was. */
+  declare readonly topic?: string;
+
+  constructor({ errorCode: code, topic, text }: Refusal) {
+    super(text ?? kafkajsError(code)?.message ?? `Unknown error code ${code}`);
+    this.code = code;
+    this.type = kafkaError(code).name ?? kafkajsError(code)?.type;
+    if (topic !== undefined) this.topic = topic;
+  }
+}
+
+export function answeredError(code: number, about: { readonly topic?: string } = {}): AnsweredError {
+  return new AnsweredError({ errorCode: code, ...about });
 }
 
 export function unknownTopicError(topic: string): Error {
@@ -14,7 +31,7 @@ export function unknownTopicError(topic: string): Error {
 }
 
 export function refusalError(refusals: readonly Refusal[]): Error | undefined {
-  return oneError(refusals.map(({ errorCode, topic }) => answeredError(errorCode, topic === undefined ? {} : { topic })));
+  return oneError(refusals.map((refusal) => new AnsweredError(refusal)));
 }
 
 export function oneError(errors: readonly Error[]): Error | undefined {
@@ -35,15 +52,14 @@ const REFUSALS: Readonly<Record<string, ResourceKind>> = {
  */
 export function missingRight(error: unknown, needs: readonly MissingRight[]): MissingRightError | undefined {
   const missing = new Set<MissingRight>();
-  let refusal: string | undefined;
+  let isRefused = false;
   for (const { type = '', topic } of chain(error)) {
     const refused = REFUSALS[type];
     if (refused === undefined) continue;
-    refusal ??= type;
+    isRefused = true;
     for (const right of needs)
       if (right.kind === refused && (refused !== 'topic' || topic === undefined || right.name === topic)) missing.add(right);
   }
-  if (refusal === undefined) return undefined;
-  // kafkajs reads `type` and `retriable`. kafkajs replaces an error that has a cause by the cause, so this error has none.
-  return Object.assign(new MissingRightError([...missing]), { type: refusal, retriable: false });
+  if (!isRefused) return undefined;
+  return new MissingRightError([...missing]);
 }

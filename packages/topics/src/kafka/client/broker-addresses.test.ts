@@ -29,10 +29,10 @@ it('neither an address that the user configured nor an error without an address 
 it('an address that doesn’t respond is tried last until it responds', () => {
   const addresses = new BrokerAddresses(['one:9092', 'two:9092', 'three:9092']);
   addresses.silent('one:9092');
-  expect(addresses.toTry).toEqual(['two:9092', 'three:9092', 'one:9092']);
+  expect(addresses.inOrder()).toEqual(['two:9092', 'three:9092', 'one:9092']);
   addresses.silent('two:9092');
   addresses.answered('one:9092');
-  expect(addresses.toTry).toEqual(['one:9092', 'three:9092', 'two:9092']);
+  expect(addresses.inOrder()).toEqual(['one:9092', 'three:9092', 'two:9092']);
 });
 
 it('several brokers are known from the addresses of the user, or from those that responded', () => {

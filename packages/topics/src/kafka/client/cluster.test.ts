@@ -1,45 +1,98 @@
 import { expect, it } from 'vitest';
-import { Cluster, clusterOptions } from './cluster.ts';
 import { metadata } from '../requests/topics.ts';
+import { listOffsets } from '../requests/offsets.ts';
+import type { Answered, Request } from '../requests/request.ts';
+import { answeredError } from './answered-error.ts';
+import { Cluster } from './cluster.ts';
+import { ConnectionError } from './connection-error.ts';
+import { plainConfig } from './plain-cluster.fixture.ts';
+import { namesVersions, socketBroker } from './socket-broker.fixture.ts';
 import { verdictOf } from './driver-errors.ts';
-import type { KafkajsBroker } from './kafkajs-internals.ts';
-import { type Broker, sendRequest } from './send-request.ts';
 
-it('a TypeError that kafkajs throws over a dropped connection passes, though no stack names kafkajs, as in a bundle', async () => {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  try {
-    const cluster = new Cluster(clusterOptions({ brokers: ['nowhere:9092'] }));
-    const isRequested = Promise.withResolvers<void>();
-    const [here, there] = [1, 2].map((nodeId) => ({ nodeId, host: `broker-${nodeId}`, port: 9092, rack: '' }));
-    const seedBroker = Object.assign({} as KafkajsBroker, {
-      connectionPool: here,
-      isConnected: () => true,
-      disconnect: () => Promise.resolve(),
-      metadata: () => {
-        isRequested.resolve();
-        return Promise.resolve({ brokers: [here, there], topicMetadata: [] });
-      },
-    });
-    Object.assign(cluster.brokerPool, { seedBroker, brokers: { 1: seedBroker } });
-    const refreshing = cluster.refreshMetadata().catch((error: unknown) => error);
-    await isRequested.promise;
-    while (cluster.brokerPool.metadata === null) await Promise.resolve();
-    await cluster.disconnect();
-    const error = await refreshing;
-    expect(error).toBeInstanceOf(TypeError);
-    expect(verdictOf(error)).toBe('passes');
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
-  }
+const ALL = namesVersions([3]);
+
+it('if a broker accepts a connection but closes it without a response, the next address is tried', async () => {
+  await using mute = await socketBroker((_, __, socket) => void socket.destroy());
+  await using there = await socketBroker((request, body, socket) => ALL(request, body, socket));
+  const cluster = new Cluster(plainConfig([mute.address, there.address]));
+  expect(await cluster.anyBroker()).toBe(there.address);
+  expect([mute.connections(), there.connections()]).toEqual([1, 1]);
+  // The address that failed comes last from now on.
+  expect(await cluster.anyBroker()).toBe(there.address);
+  expect(mute.connections()).toBe(1);
+  cluster.close();
 });
 
-it('a TypeError of a token provider passes when a connection authenticates again, because fetch throws it if the provider is down', async () => {
-  const fault = new TypeError('fetch failed');
-  const connection = { isAuthenticated: () => false, authenticate: () => Promise.reject(fault) };
-  const connectionPool = { getConnection: () => Promise.resolve(connection) };
-  const broker = { versions: { [metadata.key]: { maxVersion: 11 } }, connectionPool } as object as Broker;
-  const error = await sendRequest(broker, metadata, { topics: [] }).catch((thrown: unknown) => thrown);
-  expect(error).toBe(fault);
-  expect(verdictOf(error)).toBe('passes');
+it('if no address can be reached, the error passes and names the last one', async () => {
+  const cluster = new Cluster(plainConfig(['127.0.0.1:1']));
+  const error: unknown = await cluster.ask(metadata, { topics: [] }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ConnectionError);
+  expect([verdictOf(error), String(error)]).toEqual(['passes', expect.stringContaining('ECONNREFUSED 127.0.0.1:1')]);
+});
+
+/** A cluster whose leaders, brokers 1 and 2, change: `leader` says which one leads partition 0 of each topic now. */
+class MovingCluster extends Cluster {
+  readonly asked: string[] = [];
+  leader = 1;
+  onLeader: (broker: string) => Promise<void> = () => Promise.resolve();
+
+  constructor() {
+    super(plainConfig(['seed:9092']));
+  }
+
+  override async anyBroker(): Promise<string> {
+    return await Promise.resolve('seed:9092');
+  }
+
+  override async exchange<Options, Answer>(broker: string, request: Request<Options, Answer>, options: Options): Promise<Answered<Answer>> {
+    const { topics = [] } = options as { readonly topics?: readonly string[] };
+    this.asked.push(`${request.api} ${broker} ${topics.join(',')}`.trim());
+    const done = (answer: unknown) => ({ throttleMs: 0, refusals: [], answer: answer as never });
+    if (request.api === 'Metadata') {
+      const topicMetadata = topics.map((topic) => {
+        const partitionMetadata = [
+          { partitionId: 1, leader: -1 },
+          { partitionId: 0, leader: this.leader },
+        ];
+        return { topic, topicErrorCode: topic === 'gone' ? 3 : 0, partitionMetadata };
+      });
+      const brokers = [1, 2].map((nodeId) => ({ nodeId, host: `broker-${nodeId}`, port: 9092 }));
+      return done({ brokers, controllerId: 1, topicMetadata });
+    }
+    await this.onLeader(broker);
+    return done(new Map([['pages-0', 7]]));
+  }
+}
+
+const PAGES = { topicPartitions: [{ topic: 'pages', partition: 0 }], which: 'stable' } as const;
+
+it('a leader is asked for once, until it is no longer the leader or can’t be reached', async () => {
+  const cluster = new MovingCluster();
+  await cluster.ask(listOffsets, PAGES);
+  await cluster.ask(listOffsets, PAGES);
+  expect(cluster.asked.splice(0)).toEqual(['Metadata seed:9092 pages', 'ListOffsets broker-1:9092', 'ListOffsets broker-1:9092']);
+  cluster.leader = 2;
+  cluster.onLeader = async (broker) => await (broker === 'broker-1:9092' ? Promise.reject(answeredError(6)) : Promise.resolve());
+  expect(await cluster.ask(listOffsets, PAGES)).toEqual(new Map([['pages-0', 7]]));
+  expect(cluster.asked.splice(0)).toEqual(['ListOffsets broker-1:9092', 'Metadata seed:9092 pages', 'ListOffsets broker-2:9092']);
+  cluster.leader = 1;
+  cluster.onLeader = async (broker) =>
+    await (broker === 'broker-2:9092' ? Promise.reject(new ConnectionError(broker, new Error('lost'))) : Promise.resolve());
+  await expect(cluster.ask(listOffsets, PAGES)).rejects.toThrow('lost');
+  await cluster.ask(listOffsets, PAGES);
+  expect(cluster.asked).toEqual(['ListOffsets broker-2:9092', 'Metadata seed:9092 pages', 'ListOffsets broker-1:9092']);
+});
+
+it('a partition without a leader fails only the callers that need it', async () => {
+  const cluster = new MovingCluster();
+  expect(await cluster.partitions('pages')).toEqual([0, 1]);
+  await cluster.ask(listOffsets, PAGES);
+  const leaderless = { ...PAGES, topicPartitions: [{ topic: 'pages', partition: 1 }] };
+  await expect(cluster.ask(listOffsets, leaderless)).rejects.toMatchObject({ type: 'LEADER_NOT_AVAILABLE', topic: 'pages' });
+});
+
+it('a topic that is missing fails only the callers that need it', async () => {
+  const cluster = new MovingCluster();
+  await expect(cluster.partitions('gone')).rejects.toMatchObject({ type: 'UNKNOWN_TOPIC_OR_PARTITION' });
+  expect(await cluster.partitions('pages')).toEqual([0, 1]);
 });

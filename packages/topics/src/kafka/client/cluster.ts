@@ -1,95 +1,90 @@
-import type { KafkaConfig, Logger } from 'kafkajs';
+import { addAbortListener } from 'node:events';
 import { Backoff } from '../../backoff.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import { findCoordinator } from '../requests/groups.ts';
-import { READ_COMMITTED } from '../requests/offsets.ts';
-import { type AboutPartitions, type Answered, type PartitionAnswers, type Request, type Routed } from '../requests/request.ts';
-import { metadata } from '../requests/topics.ts';
-import { answeredError, missingRight, oneError, refusalError, unknownTopicError } from './answered-error.ts';
-import { repair } from './connection.ts';
-import type { Connections } from './connections.ts';
-import { kindOf, throwOfKafkajs } from './driver-errors.ts';
+import { type AboutPartitions, type Answered, type PartitionAnswers, type Request } from '../requests/request.ts';
+import { type Metadata, type TopicMetadata, metadata } from '../requests/topics.ts';
+import { AnsweredError, answeredError, missingRight, oneError, refusalError, unknownTopicError } from './answered-error.ts';
+import { BrokerConnection, type ConnectionOptions } from './broker-connection.ts';
+import { ConnectionError } from './connection-error.ts';
+import { type DriverError, chain, kindOf } from './driver-errors.ts';
 import { KAFKA_ERRORS } from './kafka-errors.ts';
-import { BaseCluster, type KafkajsBroker, createLogger } from './kafkajs-internals.ts';
-import { type Broker, sendRequest, versionsOf } from './send-request.ts';
 
 const NO_LEADER = -1;
-/** Numbers of coordinator types, as in kafkajs's COORDINATOR_TYPES. */
-const COORDINATOR_TYPES = { group: 0, transaction: 1 } as const;
 const PAUSES = { firstMs: 8, mostMs: 200 };
 const REPEATED_FOR_MS = 2_000;
 
-interface ConnectionOptions {
-  /** Repairs and watches all connections. Default: connections are only repaired (`repair`). */
-  readonly connections?: Connections;
+export interface ClusterConfig extends ConnectionOptions {
+  /** Closes the cluster's connections, and lets no new one open. */
+  readonly signal: AbortSignal;
 }
-
-export type ClusterConfig = KafkaConfig & ConnectionOptions;
 
 export interface AskOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Sends the request to this broker, without repeating it. Default: to the brokers that the request's `to` selects. */
-  readonly broker?: Broker | undefined;
+  /** Sends the request to the broker at this address, without repeating it. Default: to the brokers that the request's `to` selects. */
+  readonly broker?: string | undefined;
 }
 
 /**
- * The metadata lists no broker. This happens when the controller hasn't heard from the brokers for a moment and considers them gone. kafkajs
- * repeats a metadata request that fails with this `type`, but would believe an empty list.
+ * The metadata lists no broker. This happens when the controller hasn't heard from the brokers for a moment and considers them gone.
  */
-class NoBrokerReadyError extends Error {
+class NoBrokerReadyError extends AnsweredError {
   override readonly name = 'NoBrokerReadyError';
-  readonly type = 'LEADER_NOT_AVAILABLE';
-  readonly code = KAFKA_ERRORS.LEADER_NOT_AVAILABLE.code;
 
   constructor() {
-    super('no broker is ready: the cluster metadata lists none');
+    super({ errorCode: KAFKA_ERRORS.LEADER_NOT_AVAILABLE.code, text: 'no broker is ready: the cluster metadata lists none' });
   }
 }
 
 /**
- * kafkajs's cluster class, which also sends the driver's requests (`ask`). It changes kafkajs's own requests, too:
- *
- * - Without topics, it requests metadata of no topic instead of all topics.
- * - A partition without a leader fails only the callers that need that partition. In kafkajs, it fails the metadata of all topics.
- * - It rejects metadata that lists no broker.
- * - It fetches the metadata of every target topic. kafkajs can take a refresh in flight, which doesn't ask for a new topic, for that topic's metadata.
- *   The topic would then seem to have no partitions.
- * - The error for a missing right names the resource.
- * - If no broker can name a coordinator, it throws the reason, which kafkajs drops.
+ * A cluster as one user of it sees it: its brokers, leaders and coordinators, with a connection to each broker that was needed, and a second one for
+ * requests that can wait. A connection is opened when a request needs it, and forgotten when it is lost.
  */
-export class Cluster extends BaseCluster {
+export class Cluster {
+  readonly config: ClusterConfig;
+  readonly #closing = new AbortController();
+  readonly #ofConfig: Disposable;
+  readonly #connections = new Map<string, Promise<BrokerConnection>>();
+  /** The advertised addresses by node ID, as of the last response to Metadata; empty before the first. */
+  #nodes: ReadonlyMap<number, string> = new Map();
+  /** Topics that exist, as far as they were needed. An error that other brokers may answer otherwise clears them. */
+  readonly #topics = new Map<string, TopicMetadata>();
   /** Coordinators by kind and name, such as `group orders`. A failed request removes its coordinator. */
-  readonly #coordinators = new Map<string, Broker>();
+  readonly #coordinators = new Map<string, string>();
 
-  constructor(options: ConnectionOptions) {
-    super(options);
-    const { brokerPool, connectionPoolBuilder } = this;
-    const build = connectionPoolBuilder.build.bind(connectionPoolBuilder);
-    connectionPoolBuilder.build = async (address) => {
-      const pool = await build(address);
-      pool.map((connection) => (options.connections === undefined ? repair(connection) : options.connections.own(connection)));
-      return pool;
-    };
-    for (const method of ['connect', 'refreshMetadata', 'findBroker', 'findConnectedBroker'] as const) {
-      const original = brokerPool[method].bind(brokerPool) as (...options: unknown[]) => Promise<unknown>;
-      const marked = (...options: unknown[]): Promise<unknown> => original(...options).catch(throwOfKafkajs);
-      Object.assign(brokerPool, { [method]: marked });
-    }
-    const { createBroker } = brokerPool;
-    brokerPool.createBroker = (brokerOptions) => this.#own(createBroker(brokerOptions));
-    const withBroker = brokerPool.withBroker.bind(brokerPool);
-    brokerPool.withBroker = async (work) => {
-      let failure: unknown;
-      const answer = await withBroker((one) =>
-        work(one).catch((error: unknown) => {
-          failure = error;
-          throw error;
-        }),
-      );
-      if (answer === null && failure !== undefined) throw failure;
-      return answer;
-    };
+  constructor(config: ClusterConfig) {
+    this.config = config;
+    this.#ofConfig = addAbortListener(config.signal, () => this.close(config.signal.reason as Error));
+  }
+
+  /** The advertised addresses by node ID, as far as they are known. */
+  get nodes(): ReadonlyMap<number, string> {
+    return this.#nodes;
+  }
+
+  /** Fetches the addresses of the brokers that the cluster considers alive, by node ID. */
+  async fetchNodes(): Promise<ReadonlyMap<number, string>> {
+    await this.#repeated(() => this.#fetchMetadata([]));
+    return this.#nodes;
+  }
+
+  /** The numbers of a topic's partitions, ascending. Throws the broker's error if it doesn't know the topic. */
+  async partitions(topic: string): Promise<readonly number[]> {
+    await this.know([topic]);
+    const { partitionMetadata = [] } = this.#topics.get(topic) ?? {};
+    return partitionMetadata.map(({ partitionId }) => partitionId).toSorted((a, b) => a - b);
+  }
+
+  /** Forgets the leaders, so that the next request fetches them. */
+  forget(): void {
+    this.#topics.clear();
+  }
+
+  /** Closes all connections at once. Requests in flight reject with `reason`. */
+  close(reason: Error = new Error('The connections are closed.')): void {
+    this.#ofConfig[Symbol.dispose]();
+    this.#closing.abort(reason);
   }
 
   /**
@@ -99,40 +94,93 @@ export class Cluster extends BaseCluster {
    */
   async ask<Options, Answer>(request: Request<Options, Answer>, options: Options, { signal, broker }: AskOptions = {}): Promise<Answer> {
     if (broker !== undefined) return await this.#send(broker, request, options);
-    const deadline = performance.now() + REPEATED_FOR_MS;
     const accepted = new Map<string, unknown>();
-    for (const backoff = new Backoff(PAUSES); ;) {
+    return await this.#repeated(async () => {
+      if (request.to !== 'leader') return await this.#askBroker(request, options);
+      // Every request to leaders has options and a response of these types.
+      await this.#askLeaders(request as Request<never, PartitionAnswers<unknown>>, options as AboutPartitions, accepted);
+      return accepted as Answer;
+    }, signal);
+  }
+
+  /** Sends one request once. Tests override this method to answer requests without brokers. */
+  async exchange<Options, Answer>(broker: string, request: Request<Options, Answer>, options: Options): Promise<Answered<Answer>> {
+    const connection = await this.#connected(broker, request.mayWait === true);
+    return await connection.send(request, options);
+  }
+
+  /** The address of some broker that a connection can be opened to, advertised addresses first. */
+  async anyBroker(): Promise<string> {
+    const { addresses } = this.config;
+    const candidates = addresses.inOrder(this.#nodes.size === 0 ? undefined : this.#nodes.values());
+    let failure: unknown;
+    for (const address of candidates) {
       try {
-        if (request.to !== 'leader') return await this.#send(await this.#brokerFor(request, options), request, options);
-        // Every request to leaders has options and a response of these types.
-        await this.#askLeaders(request as Request<never, PartitionAnswers<unknown>>, options as AboutPartitions, accepted);
-        return accepted as Answer;
+        await this.#connected(address, false);
+        return address;
       } catch (error) {
-        const coordinator = coordinatorOf(request, options);
-        if (coordinator !== undefined) this.#coordinators.delete(coordinator.key);
+        this.#closing.signal.throwIfAborted();
+        failure = error;
+        if (!(error instanceof ConnectionError)) break;
+      }
+    }
+    // The next attempt begins with the addresses of the user's options: the whole cluster may have moved.
+    this.#nodes = new Map();
+    throw failure;
+  }
+
+  protected async leaderOf({ topic, partition }: TopicPartition): Promise<string> {
+    await this.know([topic]);
+    const found = this.#topics.get(topic)?.partitionMetadata.find(({ partitionId }) => partitionId === partition);
+    if (found === undefined) throw unknownTopicError(topic);
+    const address = found.leader === NO_LEADER ? undefined : this.#nodes.get(found.leader);
+    if (address === undefined) throw answeredError(KAFKA_ERRORS.LEADER_NOT_AVAILABLE.code, { topic });
+    return address;
+  }
+
+  protected async controller(): Promise<string> {
+    const { controllerId } = await this.#fetchMetadata([]);
+    const address = this.#nodes.get(controllerId);
+    if (address === undefined) throw answeredError(KAFKA_ERRORS.LEADER_NOT_AVAILABLE.code);
+    return address;
+  }
+
+  protected async findCoordinator(of: 'group' | 'transaction', name: string): Promise<string> {
+    const { host, port } = await this.#send(await this.anyBroker(), findCoordinator, { of, name });
+    return `${host}:${port}`;
+  }
+
+  /** Fetches the leaders of the topics that aren't known. Throws the broker's error if a topic can't be used. */
+  protected async know(topics: readonly string[]): Promise<void> {
+    const unknown = [...new Set(topics)].filter((topic) => !this.#topics.has(topic));
+    if (unknown.length === 0) return;
+    const { topicMetadata } = await this.#fetchMetadata(unknown);
+    for (const found of topicMetadata) if (found.topicErrorCode === 0) this.#topics.set(found.topic, found);
+    const refused = topicMetadata.filter(({ topicErrorCode }) => topicErrorCode !== 0);
+    const [first] = refused;
+    if (first === undefined) return;
+    const error = answeredError(first.topicErrorCode);
+    throw missingRight(error, metadata.needs({ topics: refused.map(({ topic }) => topic) })) ?? error;
+  }
+
+  async #repeated<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const deadline = performance.now() + REPEATED_FOR_MS;
+    for (const backoff = new Backoff(PAUSES); ; await backoff.pause(signal)) {
+      try {
+        return await work();
+      } catch (error) {
         const remedy = remedyOf(error);
+        if (remedy === 'elsewhere' || isOfConnection(error)) this.forget();
         if (remedy === undefined || performance.now() >= deadline) throw error;
-        await backoff.pause(signal);
-        // Ignore an error of the refresh. If the problem lasts, the repeated request fails, too.
-        if (remedy === 'elsewhere') await this.refreshMetadata().catch(() => undefined);
       }
     }
   }
 
-  /** Sends one of the driver's own requests once. Tests override this method to answer requests without brokers. */
-  async exchange<Options, Answer>(broker: Broker, request: Request<Options, Answer>, options: Options): Promise<Answered<Answer>> {
-    return await sendRequest(broker, request, options);
-  }
-
-  override async addMultipleTargetTopics(topics: readonly string[]): Promise<void> {
-    await super.addMultipleTargetTopics(topics);
-    if (topics.some((topic) => this.findTopicPartitionMetadata(topic).length === 0)) await this.refreshMetadata();
-  }
-
-  override findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>> {
-    const byLeader = super.findLeaderForPartitions(topic, partitions);
-    if (String(NO_LEADER) in byLeader) throw answeredError(KAFKA_ERRORS.LEADER_NOT_AVAILABLE.code, { topic });
-    return byLeader;
+  async #fetchMetadata(topics: readonly string[]): Promise<Metadata> {
+    const answer = await this.#send(await this.anyBroker(), metadata, { topics });
+    if (answer.brokers.length === 0) throw new NoBrokerReadyError();
+    this.#nodes = new Map(answer.brokers.map(({ nodeId, host, port }) => [nodeId, `${host}:${port}`]));
+    return answer;
   }
 
   async #askLeaders(
@@ -141,11 +189,12 @@ export class Cluster extends BaseCluster {
     accepted: Map<string, unknown>,
   ): Promise<void> {
     const left = options.topicPartitions.filter((place) => !accepted.has(partitionKey(place)));
-    await this.addMultipleTargetTopics(left.map(({ topic }) => topic));
+    await this.know(left.map(({ topic }) => topic));
+    const leaders = new Map<TopicPartition, string>();
+    for (const place of left) leaders.set(place, await this.leaderOf(place));
     const sending = Array.from(
-      Map.groupBy(left, (place) => this.#leaderOf(place)),
-      async ([nodeId, topicPartitions]) => {
-        const leader = await this.findBroker({ nodeId });
+      Map.groupBy(left, (place) => leaders.get(place) ?? ''),
+      async ([leader, topicPartitions]) => {
         const keep = (answer: PartitionAnswers<unknown>): void => {
           for (const [key, value] of answer) accepted.set(key, value);
         };
@@ -160,7 +209,7 @@ export class Cluster extends BaseCluster {
 
   /** Sends a request, and throws if the broker refuses any part of it. `keep` gets the response even then. */
   async #send<Options, Answer>(
-    broker: Broker,
+    broker: string,
     request: Request<Options, Answer>,
     options: Options,
     keep?: (answer: Answer) => void,
@@ -176,61 +225,47 @@ export class Cluster extends BaseCluster {
     }
   }
 
-  async #brokerFor<Options>({ to }: Routed<Options>, options: Options): Promise<Broker> {
-    if (to === 'controller') {
-      await this.refreshMetadata();
-      return await this.findControllerBroker();
-    }
-    const coordinator = coordinatorOf({ to }, options);
-    if (coordinator === undefined) return await this.brokerPool.findConnectedBroker();
+  async #askBroker<Options, Answer>(request: Request<Options, Answer>, options: Options): Promise<Answer> {
+    if (request.to === 'controller') return await this.#send(await this.controller(), request, options);
+    const coordinator = coordinatorOf(request, options);
+    if (coordinator === undefined) return await this.#send(await this.anyBroker(), request, options);
     const { key, of, name } = coordinator;
-    const known = this.#coordinators.get(key);
+    try {
+      const address = this.#coordinators.get(key) ?? (await this.findCoordinator(of, name));
+      this.#coordinators.set(key, address);
+      return await this.#send(address, request, options);
+    } catch (error) {
+      this.#coordinators.delete(key);
+      throw error;
+    }
+  }
+
+  /** `waits`: for requests to which a broker can delay its response. They would delay all others on their connection. */
+  #connected(address: string, waits: boolean): Promise<BrokerConnection> {
+    this.#closing.signal.throwIfAborted();
+    const key = `${address} ${waits}`;
+    const known = this.#connections.get(key);
     if (known !== undefined) return known;
-    if (this.brokerPool.metadata === null) await this.refreshMetadata();
-    const found = await this.findGroupCoordinator({ groupId: name, coordinatorType: COORDINATOR_TYPES[of] });
-    this.#coordinators.set(key, found);
-    return found;
-  }
-
-  #leaderOf({ topic, partition }: TopicPartition): string {
-    const [nodeId] = Object.keys(this.findLeaderForPartitions(topic, [partition]));
-    if (nodeId === undefined) throw unknownTopicError(topic);
-    return nodeId;
-  }
-
-  /**
-   * Replaces a kafkajs broker's requests for metadata and coordinators with the driver's. If the broker accepts a connection but doesn't respond,
-   * `connect` fails; kafkajs's second attempt would succeed, so that kafkajs would stay with that broker.
-   */
-  #own(broker: KafkajsBroker): KafkajsBroker {
-    const connect = broker.connect.bind(broker);
-    broker.connect = async () => {
-      await connect();
-      versionsOf(broker);
+    const opening = BrokerConnection.open(address, this.config, this.#closing.signal);
+    this.#connections.set(key, opening);
+    const forget = (): void => {
+      if (this.#connections.get(key) === opening) this.#connections.delete(key);
     };
-    broker.metadata = async (topics = []) => {
-      const answer = await this.#send(broker, metadata, { topics });
-      if (answer.brokers.length === 0) throw new NoBrokerReadyError();
-      const refused = answer.topicMetadata.filter(({ topicErrorCode }) => topicErrorCode !== 0);
-      const [first] = refused;
-      if (first === undefined) return answer;
-      const error = answeredError(first.topicErrorCode);
-      throw missingRight(error, metadata.needs({ topics: refused.map(({ topic }) => topic) })) ?? error;
-    };
-    broker.findGroupCoordinator = async ({ groupId, coordinatorType = COORDINATOR_TYPES.group }) => {
-      const of = coordinatorType === COORDINATOR_TYPES.group ? 'group' : 'transaction';
-      const coordinator = await this.#send(broker, findCoordinator, { of, name: groupId });
-      return { coordinator, host: coordinator.host };
-    };
-    return broker;
+    opening.then(({ closed }) => closed.then(forget), forget);
+    return opening;
   }
 }
 
-function coordinatorOf({ to }: Pick<Routed<never>, 'to'>, options: unknown) {
+function coordinatorOf({ to }: Pick<Request<never, unknown>, 'to'>, options: unknown) {
   if (to !== 'group coordinator' && to !== 'transaction coordinator') return undefined;
   const { groupId = '', transactionalId = '' } = options as { readonly groupId?: string; readonly transactionalId?: string };
   const [of, name] = to === 'group coordinator' ? (['group', groupId] as const) : (['transaction', transactionalId] as const);
   return { key: `${of} ${name}`, of, name };
+}
+
+/** True if a connection to a broker failed, perhaps because it is down, and others lead its partitions by now. */
+function isOfConnection(error: unknown): boolean {
+  return [...chain(error)].some((each) => each instanceof ConnectionError);
 }
 
 /** How to repeat a refused request that may soon succeed: with fresh metadata, or just later. Undefined if repeating it wouldn't help. */
@@ -243,30 +278,5 @@ function remedyOf(error: unknown): 'elsewhere' | 'again' | undefined {
   const kind = error instanceof Error ? kindOf(error) : undefined;
   if (kind === 'elsewhere') return kind;
   // An error about one topic leaves open what happened to the other topics of the request.
-  return kind === 'again' && !('topic' in (error as Error)) ? kind : undefined;
-}
-
-export function newCluster(config: ClusterConfig): Cluster {
-  return new Cluster(clusterOptions(config));
-}
-
-/** Adds to `config` the settings that all of the driver's cluster objects share. */
-export function clusterOptions(config: ClusterConfig): ConnectionOptions {
-  const options = {
-    connectionTimeout: 1_000,
-    ...config,
-    // Requests are timed out by the driver's watchdogs (`watchdog.ts`), not by kafkajs.
-    enforceRequestTimeout: false,
-    logger: silentLogger(),
-    metadataMaxAge: 30_000,
-    allowAutoTopicCreation: false,
-    maxInFlightRequests: null,
-    isolationLevel: READ_COMMITTED,
-  };
-  return options;
-}
-
-/** Returns a logger that writes nothing, because errors and `onAvailability` report what concerns the user. */
-function silentLogger(): Logger {
-  return createLogger({ level: 0, logCreator: () => () => undefined });
+  return kind === 'again' && (error as DriverError).topic === undefined ? kind : undefined;
 }

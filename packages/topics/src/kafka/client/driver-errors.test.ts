@@ -2,24 +2,17 @@ import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { MissingRightError } from '../../missing-right-error.ts';
 import { TopicLostError } from '../../topic-errors.ts';
-import { driverError, failureText, kindOf, ofKafkajs, refusal, verdictOf } from './driver-errors.ts';
+import { answeredError } from './answered-error.ts';
+import { ConnectionError } from './connection-error.ts';
+import { driverError, failureText, kindOf, refusal, verdictOf } from './driver-errors.ts';
 
 const require = createRequire(import.meta.url);
-const { errorCodes, createErrorFromCode } = require('kafkajs/src/protocol/error') as {
+const { errorCodes } = require('kafkajs/src/protocol/error') as {
   readonly errorCodes: readonly { readonly type: string; readonly code: number; readonly retriable: boolean }[];
-  readonly createErrorFromCode: (code: number) => Error;
 };
-type ErrorClass = new (error: Error | string, details: object) => Error;
-const { KafkaJSNonRetriableError, KafkaJSNumberOfRetriesExceeded, KafkaJSConnectionError, KafkaJSServerDoesNotSupportApiKey } =
-  require('kafkajs/src/errors') as {
-    readonly KafkaJSNonRetriableError: ErrorClass;
-    readonly KafkaJSNumberOfRetriesExceeded: ErrorClass;
-    readonly KafkaJSConnectionError: ErrorClass;
-    readonly KafkaJSServerDoesNotSupportApiKey: ErrorClass;
-  };
 
 const code = (type: string): number => errorCodes.find((each) => each.type === type)?.code ?? Number.NaN;
-const answer = (type: string): Error => createErrorFromCode(code(type));
+const answer = (type: string): Error => answeredError(code(type));
 
 describe('an error response of a broker', () => {
   it.each([
@@ -30,13 +23,13 @@ describe('an error response of a broker', () => {
     { code: 120, kind: 'later' },
     { code: 32_000, kind: 'final' },
   ])('is recognized by its code if kafkajs has no name for it: $code', ({ code: each, kind }) => {
-    expect(kindOf(createErrorFromCode(each))).toBe(kind);
+    expect(kindOf(answeredError(each))).toBe(kind);
   });
 
   it('is final if kafkajs gives up, except for missing rights and errors that a new producer, member or request resolves', () => {
     const verdicts = Map.groupBy(
       errorCodes.filter(({ retriable }) => !retriable),
-      ({ code: each }) => verdictOf(createErrorFromCode(each)),
+      ({ code: each }) => verdictOf(answeredError(each)),
     );
     const types = (verdict: 'passes' | 'right' | 'final'): string[] => (verdicts.get(verdict) ?? []).map(({ type }) => type);
     expect(types('right')).toEqual(['TOPIC', 'GROUP', 'CLUSTER', 'TRANSACTIONAL_ID'].map((what) => `${what}_AUTHORIZATION_FAILED`));
@@ -45,7 +38,7 @@ describe('an error response of a broker', () => {
     expect(types('final').length).toBeGreaterThan(types('passes').length);
   });
 
-  it('is temporary if it is of a newer Kafka and unknown to kafkajs', () => expect(verdictOf(createErrorFromCode(89))).toBe('passes'));
+  it('is temporary if it is of a newer Kafka and unknown to kafkajs', () => expect(verdictOf(answeredError(89))).toBe('passes'));
 
   it.each([
     { type: 'INVALID_GROUP_ID', says: /Choose another name for the group/u },
@@ -55,7 +48,7 @@ describe('an error response of a broker', () => {
       says: /refused the request: the transaction timeout of 1 s exceeds the maximum of the brokers \(INVALID_TRANSACTION_TIMEOUT\)\. Raise transaction\.max\.timeout\.ms on the brokers\.$/u,
     },
     { type: 'SECURITY_DISABLED', says: /SECURITY_DISABLED/u },
-  ])('keeps its message, however deep kafkajs nests it: $type', ({ type, says }) => {
+  ])('keeps its message, however deep it is nested: $type', ({ type, says }) => {
     const cause = answer(type);
     for (const error of [cause, wrapped(cause), new Error('a transaction failed', { cause: wrapped(cause) })]) {
       expect(driverError(error)).toMatchObject({ code: 'HEADGATE_BROKERS_REFUSE', message: expect.stringMatching(says), retryable: false });
@@ -83,22 +76,18 @@ describe('an error response of a broker', () => {
 });
 
 describe('an error that isn’t a response', () => {
-  it('is temporary if a new connection may help, whatever its name in kafkajs', () => {
-    for (const error of [
-      new KafkaJSConnectionError('gone', {}),
-      new KafkaJSNumberOfRetriesExceeded(new KafkaJSConnectionError('gone', {}), {}),
-      new KafkaJSNonRetriableError('Cannot call "beginTransaction" in state "COMMITTING"', {}),
-      new Error('No answer within 7 s'),
-    ])
+  it('is temporary if a new connection may help', () => {
+    for (const error of [new ConnectionError('broker:9092', new Error('gone')), new Error('No answer within 7 s')])
       expect(verdictOf(error)).toBe('passes');
   });
 
   it('is final otherwise, and our own errors stay unchanged', () => {
     const lost = new TopicLostError({ topic: 'state' });
-    expect(verdictOf(new KafkaJSServerDoesNotSupportApiKey('no AddPartitionsToTxn', {}))).toBe('final');
     expect(verdictOf(lost)).toBe('final');
     expect(driverError(wrapped(lost))).toBe(lost);
     expect(verdictOf('text')).toBe('final');
+    const tls = Object.assign(new Error('bad certificate'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+    expect(verdictOf(new ConnectionError('broker:9092', wrapped(tls)))).toBe('final');
   });
 
   it('is neither temporary nor final if a right is missing', () => {
@@ -107,13 +96,13 @@ describe('an error that isn’t a response', () => {
     expect(driverError(wrapped(missing))).toBe(missing);
   });
 
-  it('is final if it is a TypeError, unless kafkajs threw it', () => {
-    const error = new TypeError('it is null');
-    expect(verdictOf(error)).toBe('final');
-    expect(verdictOf(wrapped(ofKafkajs(error)))).toBe('passes');
+  it('is final if it is a TypeError, unless a connection failed with it, as when a token provider can’t be reached', () => {
+    const error = new TypeError('fetch failed');
+    expect([verdictOf(error), verdictOf(wrapped(error))]).toEqual(['final', 'final']);
+    expect(verdictOf(wrapped(new ConnectionError('broker:9092', error)))).toBe('passes');
   });
 });
 
 function wrapped(cause: Error): Error {
-  return new KafkaJSNonRetriableError(cause, { cause });
+  return new Error('wrapped', { cause });
 }

@@ -5,34 +5,22 @@ import { type ErrorKind, KAFKA_ERRORS, type KafkaErrorName, kafkaError } from '.
 /** What helps against an error: another attempt, a right that must be granted, or neither. */
 export type Verdict = 'passes' | 'right' | 'final';
 
-/** Properties of kafkajs's errors. An error after several attempts has the last attempt's error as its cause. */
-interface KafkaJsError extends Error {
-  /** kafkajs's name of the error, if a broker returned it. */
-  readonly type?: string;
+/** Properties of the errors that the driver throws, and of their causes. */
+export interface DriverError extends Error {
+  /** Name in Kafka's protocol, if a broker returned the error. */
+  readonly type?: string | undefined;
   readonly code?: number | string;
   readonly topic?: string;
   /** `host:port` of the broker, on an error of a connection. */
   readonly broker?: unknown;
   readonly cause?: unknown;
-  /** Set on errors that kafkajs threw, and on errors that are thrown to kafkajs. */
-  readonly retriable?: boolean;
 }
 
-/**
- * kafkajs's own errors that a new connection doesn't fix. kafkajs gives up after other errors, too, but those concern one client object,
- * which the driver replaces after an error.
- */
-const FINAL_FAULTS: ReadonlySet<string> = new Set([
-  'KafkaJSSASLAuthenticationError',
-  'KafkaJSNotImplemented',
-  'KafkaJSServerDoesNotSupportApiKey',
-]);
-
-/** Built-in JavaScript errors. They are defects of Headgate unless kafkajs threw them (`ofKafkajs`). */
+/** Built-in JavaScript errors. They are defects of Headgate, unless a connection failed with one, as the user's token provider can. */
 const OWN = new Set(['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError']);
 
 /** Yields an error, its causes, and the errors that any of these combines (`errors`), each with its own causes. */
-export function* chain(error: unknown): Iterable<KafkaJsError> {
+export function* chain(error: unknown): Iterable<DriverError> {
   for (let at = error; at instanceof Error; at = at.cause) {
     yield at;
     if ('errors' in at && Array.isArray(at.errors)) for (const each of at.errors) yield* chain(each);
@@ -40,16 +28,12 @@ export function* chain(error: unknown): Iterable<KafkaJsError> {
 }
 
 /** The code of an error that a broker returned; undefined for any other error. */
-function answeredCode({ type, code, message }: KafkaJsError): number | undefined {
-  if (type === undefined) return undefined;
-  // kafkajs reports the code of an error that it doesn't know only in its message.
-  const unknown = /^Unknown error code (\d+)$/u.exec(message)?.[1];
-  if (unknown !== undefined) return Number(unknown);
-  return typeof code === 'number' ? code : undefined;
+function answeredCode(error: DriverError): number | undefined {
+  return 'type' in error && typeof error.code === 'number' ? error.code : undefined;
 }
 
 /** What to do about an error that a broker returned; undefined for any other error. */
-export function kindOf(error: KafkaJsError): ErrorKind | undefined {
+export function kindOf(error: DriverError): ErrorKind | undefined {
   const code = answeredCode(error);
   return code === undefined ? undefined : kafkaError(code).kind;
 }
@@ -61,12 +45,14 @@ export function isAnswer(error: unknown, ...names: readonly KafkaErrorName[]): b
 }
 
 export function verdictOf(error: unknown): Verdict {
+  let isOfConnection = false;
   for (const each of chain(error)) {
     if (each instanceof MissingRightError) return 'right';
-    const { name, code, retriable } = each;
     const verdict = VERDICTS[kindOf(each) ?? 'later'];
     if (verdict !== 'passes') return verdict;
-    if (FINAL_FAULTS.has(name) || (OWN.has(name) && retriable === undefined)) return 'final';
+    const { name, code } = each;
+    isOfConnection ||= name === 'ConnectionError';
+    if (OWN.has(name) && !isOfConnection) return 'final';
     if (typeof code === 'string' && (code.startsWith('HEADGATE_') || code.startsWith('ERR_TLS') || code.startsWith('ERR_SSL')))
       return 'final';
   }
@@ -83,20 +69,7 @@ const VERDICTS: Readonly<Record<ErrorKind, Verdict>> = {
 };
 
 /**
- * Marks the built-in JavaScript errors in the chain of an error from kafkajs, and returns the error. kafkajs can throw a `TypeError` if it loses a
- * connection while using it, and a retry helps then. In a bundle, only the mark distinguishes such an error from a defect of Headgate.
- */
-export function ofKafkajs<Thrown>(error: Thrown): Thrown {
-  for (const each of chain(error)) if (OWN.has(each.name)) Object.assign(each, { retriable: true });
-  return error;
-}
-
-export function throwOfKafkajs(error: unknown): never {
-  throw ofKafkajs(error);
-}
-
-/**
- * Returns the text of the innermost cause, because kafkajs nests errors several levels deep. If one of Headgate's own errors comes first, returns the
+ * Returns the text of the innermost cause. If one of Headgate's own errors comes first, returns the
  * message of that error instead, which says more than its cause.
  */
 export function failureText(error: unknown): string {
@@ -109,13 +82,10 @@ export function failureText(error: unknown): string {
 }
 
 /** The message of an error, for one that a broker returned with its name in Kafka's protocol. */
-function answerText(error: KafkaJsError): string {
-  const { message, type } = error;
+function answerText(error: DriverError): string {
+  const { message, type = 'see "Error Codes" of Kafka\'s protocol' } = error;
   const code = answeredCode(error);
-  if (code === undefined) return type === undefined ? message : `${message} (${type})`;
-  const { text = message, name = type === 'KAFKAJS_UNKNOWN_ERROR_CODE' ? 'see "Error Codes" of Kafka\'s protocol' : type } =
-    kafkaError(code);
-  return `${text} (${name})`;
+  return code === undefined ? message : `${kafkaError(code).text ?? message} (${type})`;
 }
 
 /**
@@ -125,7 +95,7 @@ function answerText(error: KafkaJsError): string {
 export function driverError(error: unknown): unknown {
   for (const each of chain(error)) {
     if (isOurs(each.code)) return each;
-    if (each.type !== undefined || FINAL_FAULTS.has(each.name)) {
+    if (answeredCode(each) !== undefined) {
       const message = `The brokers refused the request${aboutTopic(each.topic)}: ${refusalText(each)}`;
       return new TopicLogError({ code: 'HEADGATE_BROKERS_REFUSE', message }, { cause: error });
     }
@@ -140,7 +110,7 @@ export function refusal(error: unknown): string | undefined {
 }
 
 /** Returns why a broker refused a request, and what to do. `answer`: the error of the response. */
-export function refusalText(answer: KafkaJsError): string {
+export function refusalText(answer: DriverError): string {
   const { cure = 'The broker logs may say more.' } = kafkaError(answeredCode(answer) ?? NaN);
   return `${failureText(answer).replace(/\.$/u, '')}. ${cure}`;
 }

@@ -3,9 +3,9 @@ import { chain, isAnswer, kindOf } from './driver-errors.ts';
 import { RecordTooLargeError } from '../wire/split-batches.ts';
 import { messageBytesForBatch } from '../wire/record-size.ts';
 
-/** True when the brokers refuse this user's authentication. */
-export function refusesUser(error: unknown): boolean {
-  return [...chain(error)].some(({ name, code }) => name === 'KafkaJSSASLAuthenticationError' || code === 'HEADGATE_KAFKA_TOKEN_REFUSED');
+/** True when the brokers refuse this user's token. */
+export function refusesToken(error: unknown): boolean {
+  return [...chain(error)].some(({ code }) => code === 'HEADGATE_KAFKA_TOKEN_REFUSED');
 }
 
 /** `host:port` of the broker whose connection failed or was lost, if the error names it. */

@@ -13,7 +13,7 @@ export type ErrorKind = 'elsewhere' | 'again' | 'later' | 'fenced' | 'right' | '
 export interface KafkaError {
   readonly code: number;
   readonly kind: ErrorKind;
-  /** What happened. Default: kafkajs's text. */
+  /** What happened. Default: the text of kafkajs's list. */
   readonly text?: string;
   /** What to do, in a whole sentence. */
   readonly cure?: string;
@@ -33,6 +33,7 @@ export type KafkaErrorName =
   | 'REBALANCE_IN_PROGRESS'
   | 'INVALID_REPLICATION_FACTOR'
   | 'INVALID_TRANSACTION_TIMEOUT'
+  | 'SASL_AUTHENTICATION_FAILED'
   | 'INVALID_RECORD';
 
 /** Errors by their name in Kafka's protocol ("Error Codes"). Each error that isn't listed is final. */
@@ -86,7 +87,7 @@ export const KAFKA_ERRORS: Readonly<Record<string, KafkaError> & Record<KafkaErr
     kind: 'final',
     cure: "Choose a mechanism that the brokers' listener enables (sasl.enabled.mechanisms).",
   },
-  // kafkajs authenticated again too early, and lost the connection. The next attempt uses a new one.
+  // The connection authenticated at the wrong time, and is lost. The next attempt uses a new one.
   ILLEGAL_SASL_STATE: { code: 34, kind: 'later' },
   UNSUPPORTED_VERSION: {
     code: 35,

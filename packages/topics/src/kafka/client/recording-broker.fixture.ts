@@ -1,9 +1,10 @@
+import { decodeAnswer, encodeRequest } from '../requests/frame.ts';
 import type { Request } from '../requests/request.ts';
 import { RequestWriter } from '../wire/request-writer.ts';
 import { refusalError } from './answered-error.ts';
-import { type Broker, sendRequest } from './send-request.ts';
+import { assertSupported } from './broker-connection.ts';
 
-/** A kafkajs broker without a socket. It records each request, and responds with the bytes that `answer` writes. */
+/** A broker without a socket. It records each request, and responds with the bytes that `answer` writes. */
 export interface RecordingBroker {
   /** The recorded requests, each preceded by its size. */
   readonly requests: readonly Buffer[];
@@ -20,38 +21,17 @@ export interface RecordingBrokerOptions {
 
 export function recordingBroker({ version, answer, flexible = false }: RecordingBrokerOptions): RecordingBroker {
   const requests: Buffer[] = [];
-  const written: Buffer[] = [];
-  const connection = {
-    clientId: 'headgate',
-    isAuthenticated: () => true,
-    failIfNotConnected: () => undefined,
-    nextCorrelationId: () => 5,
-    socket: {
-      cork: () => undefined,
-      write: (piece: Buffer) => written.push(piece),
-      uncork: () => requests.push(Buffer.concat(written.splice(0))),
-    },
-    requestQueue: {
-      maybeThrottle: () => undefined,
-      push(request: { readonly entry: { resolve(answer: object): void }; sendRequest(): void }) {
-        request.sendRequest();
-        const body = new RequestWriter(flexible);
-        answer(body);
-        request.entry.resolve({ payload: Buffer.concat(body.pieces) });
-      },
-    },
-  };
-  const broker = {
-    versions: Object.fromEntries(Array.from({ length: 100 }, (_, apiKey) => [apiKey, { maxVersion: version }])),
-    connectionPool: { getConnection: () => Promise.resolve(connection) },
-  } as object as Broker;
   return {
     requests,
     async ask(request, options) {
-      const answered = await sendRequest(broker, request, options);
+      assertSupported(new Map([[request.key, { min: 0, max: version }]]), request);
+      requests.push(Buffer.concat(encodeRequest(request, options, 'headgate')(5)));
+      const body = new RequestWriter(flexible);
+      answer(body);
+      const answered = decodeAnswer(request, options, Buffer.concat(body.pieces));
       const refused = refusalError(answered.refusals);
       if (refused !== undefined) throw refused;
-      return answered.answer;
+      return await Promise.resolve(answered.answer);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { Backoff } from '../../backoff.ts';
+import type { Cluster } from './cluster.ts';
 import { driverError } from './driver-errors.ts';
 import type { Patience } from './patience.ts';
 import { abortable } from './time-limit.ts';
@@ -30,5 +31,23 @@ export async function retry<T>(work: () => Promise<T>, { patience, signal }: Ret
   } finally {
     if (signal.aborted) patience.abandoned();
     else patience.available();
+  }
+}
+
+/** A cluster whose calls wait out what passes. */
+export class Client {
+  readonly cluster: Cluster;
+  readonly #patience: () => Patience;
+
+  constructor(cluster: Cluster, patience: () => Patience) {
+    this.cluster = cluster;
+    this.#patience = patience;
+  }
+
+  /** Repeats `work` until it succeeds, fails for good, or `signal` aborts or the log is closed. */
+  async run<T>(work: (cluster: Cluster) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const closed = this.cluster.config.signal;
+    const either = signal === undefined ? closed : AbortSignal.any([signal, closed]);
+    return await retry(() => work(this.cluster), { patience: this.#patience(), signal: either });
   }
 }

@@ -1,6 +1,5 @@
 import { test } from 'vitest';
 import type { Cluster } from './cluster.ts';
-import type { Broker } from './send-request.ts';
 import { certainTopicMetadata, partitionCount } from './topic-metadata.ts';
 
 const THERE = 0;
@@ -41,10 +40,8 @@ function answer(topicErrorCode: number, partitions: number): object {
 
 /** A cluster of brokers 0, 1 and so on. Broker 0 answers requests that name no broker. */
 function clusterOf(answers: readonly (() => object)[]): Cluster {
-  const brokers = answers.map((answer) => ({ answer }));
-  const findBroker = async ({ nodeId }: { readonly nodeId: string | number }): Promise<Broker> =>
-    await Promise.resolve(brokers[Number(nodeId)] as object as Broker);
-  const ask = async (_: unknown, __: unknown, { broker }: { readonly broker?: (typeof brokers)[number] } = {}): Promise<object> =>
-    await Promise.resolve((broker ?? brokers[0])?.answer() ?? {});
-  return { ask, findBroker, getNodeIds: () => Object.keys(brokers) } as object as Cluster;
+  const nodes = new Map(answers.map((_, index) => [index, String(index)]));
+  const ask = async (_: unknown, __: unknown, { broker = '0' }: { readonly broker?: string } = {}): Promise<object> =>
+    await Promise.resolve(answers[Number(broker)]?.() ?? {});
+  return { ask, nodes } as object as Cluster;
 }

@@ -3,7 +3,6 @@ import { type MissingRight, MissingRightError } from '../../missing-right-error.
 import { type Metadata, type TopicMetadata, metadata } from '../requests/topics.ts';
 import { answeredError } from './answered-error.ts';
 import type { Cluster } from './cluster.ts';
-import type { Broker } from './send-request.ts';
 import { withinTime } from './time-limit.ts';
 
 export type FoundTopics = ReadonlyMap<string, TopicMetadata>;
@@ -24,7 +23,7 @@ const ANSWER_WITHIN_MS = 1_000;
  * The topics as one broker knows them now; the result omits topics that it doesn't know. `topics`: null for all. Throws a `MissingRightError`
  * if this user isn't allowed to see one.
  */
-export async function topicMetadata(cluster: Cluster, topics: readonly string[] | null, broker?: Broker): Promise<FoundTopics> {
+export async function topicMetadata(cluster: Cluster, topics: readonly string[] | null, broker?: string): Promise<FoundTopics> {
   return foundTopics(await cluster.ask(metadata, { topics }, { broker }));
 }
 
@@ -55,10 +54,8 @@ export async function certainTopicMetadata(cluster: Cluster, wanted: ReadonlyMap
 }
 
 async function askInTurn(cluster: Cluster, turn: number, names: readonly string[]): Promise<FoundTopics> {
-  if (turn === 0) return await topicMetadata(cluster, names);
-  if (cluster.getNodeIds().length === 0) await cluster.refreshMetadata();
-  const nodeIds = cluster.getNodeIds();
-  return await topicMetadata(cluster, names, await cluster.findBroker({ nodeId: nodeIds[turn % nodeIds.length] ?? '' }));
+  const brokers = [...cluster.nodes.values()];
+  return await topicMetadata(cluster, names, turn === 0 ? undefined : brokers[turn % brokers.length]);
 }
 
 export function partitionCount(topic: TopicMetadata | undefined): number {

@@ -3,7 +3,6 @@ import { afterEach, describe, inject, it } from 'vitest';
 import type { AvailabilityChange } from '../../availability.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { Cluster } from '../client/cluster.ts';
-import type { Broker } from '../client/send-request.ts';
 import type { FetchedPartition } from '../requests/fetch.ts';
 import type { Answered, PartitionAnswers, Request } from '../requests/request.ts';
 import type { Metadata } from '../requests/topics.ts';
@@ -14,10 +13,10 @@ const because = why === undefined ? '' : ` (skipped: ${why})`;
 const exchange = Reflect.get(Cluster.prototype, 'exchange');
 
 /** Lets `forge` change the responses to requests of this kind. */
-function forgeAnswers<Forged>(api: string, forge: (answered: Answered<Forged>, asked: Broker) => Answered<Forged>): void {
+function forgeAnswers<Forged>(api: string, forge: (answered: Answered<Forged>, asked: string) => Answered<Forged>): void {
   Cluster.prototype.exchange = async function <Options, Answer>(
     this: Cluster,
-    asked: Broker,
+    asked: string,
     request: Request<Options, Answer>,
     options: Options,
   ): Promise<Answered<Answer>> {
@@ -46,7 +45,6 @@ describe.skipIf(why !== undefined)(`a response without brokers${because}`, { tim
     Cluster.prototype.exchange = exchange;
   });
 
-  // With the driver's settings, kafkajs sends a request at most seven times.
   it.for([1, 10])('is requested again: %i times', async (count, { expect }) => {
     const opening = forgeNoBrokers(count);
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
@@ -122,7 +120,7 @@ describe.skipIf(why !== undefined)(`a response without partitions because a quot
     const topic = `throttled-${randomUUID()}`;
     await log.createTopics([{ name: topic, partitions: 1 }]);
     await log.append([{ topic, key: null, value: '0' }]);
-    const asked = new Set<Broker>();
+    const asked = new Set<string>();
     let left = 5;
     forgeAnswers<PartitionAnswers<FetchedPartition>>('Fetch', (answered, by) => {
       asked.add(by);

@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 import type { Producer } from 'kafkajs';
 import { answeredError } from '../client/answered-error.ts';
-import { Cluster, clusterOptions, newCluster } from '../client/cluster.ts';
-import type { Broker } from '../client/send-request.ts';
+import { Cluster } from '../client/cluster.ts';
+import { plainCluster } from '../client/plain-cluster.fixture.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { BatchRecord } from '../wire/batch-record.ts';
@@ -28,7 +28,9 @@ import { plainKafka } from './committed-records.fixture.ts';
 
 const require = createRequire(import.meta.url);
 const createProducer = require('kafkajs/src/producer') as (options: object) => Producer;
-const KafkajsCluster = require('kafkajs/src/cluster') as new (options: object) => Cluster;
+const KafkajsCluster = require('kafkajs/src/cluster') as new (options: object) => {
+  findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<object>;
+};
 
 /** Settings of a broker that lets transactions write to partitions that they haven't announced, and that stays in its cluster on a busy machine. */
 export const FORGETFUL = {
@@ -43,8 +45,8 @@ export const FORGETFUL = {
 export function forgottenTopicProducer(brokers: readonly string[], transactionalId: string, forgotten: string): Producer {
   const kafka = plainKafka(brokers);
   class ForgetfulCluster extends KafkajsCluster {
-    override async findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<Broker> {
-      const coordinator = (await super.findGroupCoordinator(options)) as object as Coordinator;
+    override async findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<object> {
+      const coordinator = (await super.findGroupCoordinator(options)) as Coordinator;
       const answering: Coordinator = {
         initProducerId: (request) => coordinator.initProducerId(request),
         endTxn: (request) => coordinator.endTxn(request),
@@ -53,11 +55,19 @@ export function forgottenTopicProducer(brokers: readonly string[], transactional
           if (topics.length > 0) await coordinator.addPartitionsToTxn({ ...request, topics });
         },
       };
-      return answering as object as Broker;
+      return answering;
     }
   }
   const cluster = new ForgetfulCluster({
-    ...clusterOptions({ brokers: [...brokers], socketFactory: kafkajsSockets() }),
+    brokers: [...brokers],
+    socketFactory: kafkajsSockets(),
+    connectionTimeout: 1_000,
+    requestTimeout: 30_000,
+    enforceRequestTimeout: true,
+    logger: kafka.logger(),
+    metadataMaxAge: 30_000,
+    allowAutoTopicCreation: false,
+    isolationLevel: 1,
     maxInFlightRequests: 1,
   });
   return createProducer({ cluster, logger: kafka.logger(), idempotent: true, transactionalId, transactionTimeout: 60_000 });
@@ -78,9 +88,7 @@ export async function forgottenTopicTransaction(options: {
   readonly end: 'commit' | 'abort';
 }): Promise<void> {
   const { brokers, transactionalId, told, forgotten, end } = options;
-  const config = { brokers: [...brokers], requestTimeout: 30_000, socketFactory: kafkajsSockets() };
-  const cluster = newCluster(config);
-  await cluster.connect();
+  const cluster = plainCluster(brokers);
   const producer = await cluster.ask(initProducerId, { transactionalId, transactionTimeout: 60_000 });
   for (const [{ topic, partition, record }, protocol] of [
     [told, 2],
@@ -92,7 +100,7 @@ export async function forgottenTopicTransaction(options: {
     await cluster.ask(produce[protocol], { transactionalId, topicPartitions });
   }
   await cluster.ask(endTxn[2], { transactionalId, ...producer, transactionResult: end === 'commit' });
-  await cluster.disconnect();
+  cluster.close();
 }
 
 /** Topics and groups that the next transaction doesn't announce to its coordinator. */
@@ -136,11 +144,11 @@ function patchBrokers(): void {
   const exchange = Reflect.get(Cluster.prototype, 'exchange');
   Cluster.prototype.exchange = async function <Options, Answer>(
     this: Cluster,
-    broker: Broker,
+    broker: string,
     request: Request<Options, Answer>,
     options: Options,
   ) {
-    const { clientId = '' } = broker.connectionPool as { readonly clientId?: string };
+    const { clientId } = this.config;
     const code = COORDINATED.has(request.api) ? refusals.get(clientId)?.(request.api) : undefined;
     if (code !== undefined) throw answeredError(code);
     const sending: Sending = { cluster: this, send: async (asked, its) => await exchange.call(this, broker, asked as never, its) };

@@ -9,11 +9,10 @@ import { describe, expect, it } from 'vitest';
 import { LaneLostError } from '../../lane-errors.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { LaneSpec, TopicLog } from '../../topic-log.ts';
-import { newCluster } from '../client/cluster.ts';
+import { plainCluster } from '../client/plain-cluster.fixture.ts';
 import { metadata } from '../requests/topics.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { committedRecords } from './committed-records.fixture.ts';
-import { kafkajsSockets } from './kafkajs-sockets.fixture.ts';
 import { newPages } from './pages.fixture.ts';
 import { type Deed, type ProxiedBroker, proxiedCluster } from './proxied-broker.fixture.ts';
 import { LOGS_MARKERS, skippedTransactions } from './skipped-transactions.fixture.ts';
@@ -202,19 +201,18 @@ async function ended(place: Place, nodes: readonly KafkaNode[], signal: 'SIGTERM
 
 /** Stops a broker, and waits until it reports partitions without leaders. After that, it accepts ends of transactions only for a moment. */
 async function untilLeaderless(address: string, stop: () => void): Promise<void> {
-  const cluster = newCluster({ brokers: [address], socketFactory: kafkajsSockets(), retry: { retries: 0 } });
-  await cluster.connect();
+  const cluster = plainCluster([address]);
   try {
-    const broker = await cluster.brokerPool.findConnectedBroker();
+    await cluster.anyBroker();
     stop();
     for (;;) {
-      const { topicMetadata } = await cluster.ask(metadata, { topics: null }, { broker });
+      const { topicMetadata } = await cluster.ask(metadata, { topics: null }, { broker: address });
       if (topicMetadata.some(({ partitionMetadata }) => partitionMetadata.some(({ leader }) => leader === NO_LEADER))) return;
     }
   } catch {
     // The broker has already ended.
   } finally {
-    await cluster.disconnect();
+    cluster.close();
   }
 }
 

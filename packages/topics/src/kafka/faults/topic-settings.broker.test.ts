@@ -1,13 +1,12 @@
 import { type Admin, ConfigResourceTypes } from 'kafkajs';
 import { randomUUID } from 'node:crypto';
-import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it, inject } from 'vitest';
 import { TopicLostError, TopicMismatchError, TopicUnknownError } from '../../topic-errors.ts';
 import type { NewTopicSpec, TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { createTopics, plainKafka } from './committed-records.fixture.ts';
-import { newCluster } from '../client/cluster.ts';
+import { plainCluster } from '../client/plain-cluster.fixture.ts';
 import { StatePartition } from '../lane/state-partition.ts';
 import { ReadYourWrites } from '../reader/read-your-writes.ts';
 import { newPages } from './pages.fixture.ts';
@@ -211,11 +210,7 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
     const pages = await newPages(log);
     const writer = await log.openLane(pages.lane);
     await pages.write(writer, 2);
-    const cluster = newCluster({
-      brokers: [...broker.brokers],
-      socketFactory: ({ host, port, onConnect }) => connect({ host, port }, onConnect),
-    });
-    await cluster.connect();
+    const cluster = plainCluster(broker.brokers);
     const readYourWrites = new ReadYourWrites();
     const state = new StatePartition(pages.lane.state);
     await state.readToEnd({ cluster, readYourWrites });
@@ -227,8 +222,8 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
     const { topic } = pages.lane.state;
     await admin.deleteTopics({ topics: [topic] });
     await expect.poll(() => madeAnew(topic, { 'cleanup.policy': 'compact' })).toBe(true);
-    await cluster.refreshMetadata();
+    cluster.forget();
     await expect(state.readUntil(cluster, () => false)).rejects.toThrow(TopicLostError);
-    await cluster.disconnect();
+    cluster.close();
   });
 });

@@ -1,9 +1,8 @@
 import { startKafkaBroker } from '@headgate/sandbox/kafka-broker';
-import { newCluster } from '../client/cluster.ts';
+import { plainCluster } from '../client/plain-cluster.fixture.ts';
 import type { Request } from '../requests/request.ts';
 import { refusalsOf } from '../requests/partition-answers.ts';
 import { transactionProtocol } from '../requests/transactions.ts';
-import { kafkajsSockets } from './kafkajs-sockets.fixture.ts';
 import { type ProxiedBroker, proxiedBroker } from './proxied-broker.fixture.ts';
 
 const SAFELY = 2;
@@ -22,15 +21,13 @@ export async function brokerOfProtocol(protocol: number, more: Readonly<Record<s
 
 /** Sets the feature `transaction.version` of a cluster. Below 2, its transactions use protocol 1. */
 export async function setTransactionVersion(brokers: readonly string[], level: number): Promise<void> {
-  const cluster = newCluster({ brokers: [...brokers], requestTimeout: 30_000, socketFactory: kafkajsSockets() });
-  await cluster.connect();
+  const cluster = plainCluster(brokers);
   try {
-    await cluster.refreshMetadata();
     await cluster.ask(updateTransactionVersion, { level });
     const protocol = level < 2 ? 1 : 2;
     while ((await cluster.ask(transactionProtocol, { transactionalId: 'any' })) !== protocol);
   } finally {
-    await cluster.disconnect();
+    cluster.close();
   }
 }
 

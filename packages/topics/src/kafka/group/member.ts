@@ -5,7 +5,7 @@ import type { TopicPartition } from '../../topic-log.ts';
 import { unknownTopicError } from '../client/answered-error.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { driverError, isAnswer, verdictOf } from '../client/driver-errors.ts';
-import { abortable, waitForClose } from '../client/time-limit.ts';
+import { abortable } from '../client/time-limit.ts';
 import { topicMetadata } from '../client/topic-metadata.ts';
 import { type GroupDescription, describeGroup, heartbeat, joinGroup, leaveGroup, syncGroup } from '../requests/groups.ts';
 import { PROTOCOL, assignments } from './assignments.ts';
@@ -151,12 +151,13 @@ export class Member implements GroupMembership {
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
     } finally {
-      void waitForClose(cluster.disconnect());
+      cluster.close();
     }
   }
 
   async #belong(cluster: Cluster, signal: AbortSignal): Promise<never> {
-    await cluster.connect();
+    // Without a connection, no join has begun: see `GroupSession.join`.
+    await cluster.anyBroker();
     if (this.#joins === 0) await this.#agreed(cluster);
     for (;;) {
       signal.throwIfAborted();
@@ -264,12 +265,11 @@ export class Member implements GroupMembership {
     if (this.#memberId === NO_MEMBER) return;
     const cluster = this.#options.cluster();
     try {
-      await cluster.connect();
       await cluster.ask(leaveGroup, { groupId: this.#options.group, memberId: this.#memberId });
     } catch {
       // The group removes the member when its session has timed out.
     } finally {
-      await waitForClose(cluster.disconnect());
+      cluster.close();
     }
   }
 }

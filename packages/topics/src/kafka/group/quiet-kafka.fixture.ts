@@ -1,6 +1,6 @@
-import { Kafka, type KafkaConfig, logLevel } from 'kafkajs';
-import { type Cluster, newCluster } from '../client/cluster.ts';
-import { kafkajsSockets } from '../faults/kafkajs-sockets.fixture.ts';
+import { Kafka, logLevel } from 'kafkajs';
+import { Cluster } from '../client/cluster.ts';
+import { plainConfig } from '../client/plain-cluster.fixture.ts';
 
 const RETRY = { initialRetryTime: 50, maxRetryTime: 500, retries: 5 };
 
@@ -15,16 +15,5 @@ export function quietKafka(brokers: readonly string[]): Kafka {
 }
 
 export function quietCluster(brokers: readonly string[]): Cluster {
-  return newCluster(configOf(brokers));
-}
-
-function configOf(brokers: readonly string[]): KafkaConfig {
-  return {
-    clientId: 'membership-test',
-    brokers: [...brokers],
-    connectionTimeout: 1_000,
-    requestTimeout: 15_000,
-    retry: RETRY,
-    socketFactory: kafkajsSockets(),
-  };
+  return new Cluster(plainConfig(brokers, 'membership-test'));
 }

@@ -1,7 +1,7 @@
 import type { Cluster } from '../client/cluster.ts';
 import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
-import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import type { Client } from '../client/retry.ts';
 import type { GroupDescription } from '../requests/groups.ts';
 import { awaitHandover } from './handover.ts';
 import type { LaneHolder } from './lane-log.ts';
@@ -26,8 +26,8 @@ test.for([
     },
   };
   const cluster = { ask: members };
-  const client: Pick<ReconnectingClient<Cluster>, 'run'> = { run: async (work) => await work(cluster as object as Cluster) };
-  const options = { writer: writer as KafkaLaneWriter, client: client as ReconnectingClient<Cluster>, log: 'this' };
+  const client: Pick<Client, 'run'> = { run: async (work) => await work(cluster as object as Cluster) };
+  const options = { writer: writer as KafkaLaneWriter, client: client as Client, log: 'this' };
   await awaitHandover({ ...options, handoverMs: 60_000 });
   expect(looked).toBe(looks);
 });

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster } from '../client/cluster.ts';
 import type { LaneHolder } from './lane-log.ts';
 import type { KafkaLaneWriter } from './lane-writer.ts';
-import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import type { Client } from '../client/retry.ts';
 import { withinTime } from '../client/time-limit.ts';
 import { describeGroup } from '../requests/groups.ts';
 
@@ -11,7 +10,7 @@ const DESCRIBED_WITHIN_MS = 1_000;
 
 export interface HandoverOptions {
   readonly writer: KafkaLaneWriter;
-  readonly client: ReconnectingClient<Cluster>;
+  readonly client: Client;
   /** ID of this open log, as in `LaneHolder.log`. */
   readonly log: string;
 }

@@ -1,8 +1,7 @@
 import { LaneLostError } from '../../lane-errors.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec } from '../../topic-log.ts';
-import type { Cluster } from '../client/cluster.ts';
-import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import type { Client } from '../client/retry.ts';
 import type { TransactionNote } from '../producer/find-transaction.ts';
 import type { Noted } from '../producer/transaction-session.ts';
 import { OWN_KEYS, StatePartition, type StateRecord } from './state-partition.ts';
@@ -28,7 +27,7 @@ export interface LaneHolder {
 export interface LaneLogOptions {
   readonly lane: LaneSpec;
   readonly incarnation: string;
-  readonly client: ReconnectingClient<Cluster>;
+  readonly client: Client;
 }
 
 /**
@@ -68,14 +67,14 @@ export class LaneLog {
 
   /** Reads up to the last stable offset. Throws `LaneLostError` if another process has taken the lane since this one did. */
   async readToEnd(): Promise<void> {
-    await this.#options.client.once((cluster) => this.#partition.readToEnd({ cluster, onRecord: (record) => this.#note(record) }));
+    await this.#partition.readToEnd({ cluster: this.#options.client.cluster, onRecord: (record) => this.#note(record) });
     this.#assertOurs();
   }
 
   /** Reads up to the holder record with this nonce. Everything that earlier holders committed is before this record. Throws like `readToEnd`. */
   async readTo(nonce: string): Promise<void> {
     this.#awaited = nonce;
-    await this.#options.client.once((cluster) => this.#partition.readUntil(cluster, (record) => this.#note(record) === nonce));
+    await this.#partition.readUntil(this.#options.client.cluster, (record) => this.#note(record) === nonce);
     this.#assertOurs();
   }
 

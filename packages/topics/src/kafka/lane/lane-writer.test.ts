@@ -4,12 +4,12 @@ import { MissingRightError } from '../../missing-right-error.ts';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import type { LaneTransaction } from '../../topic-log.ts';
 import { answeredError } from '../client/answered-error.ts';
-import type { Cluster } from '../client/cluster.ts';
 import { isTopicUnknown } from '../client/error-kinds.ts';
 import { patience } from '../client/patience.ts';
-import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import type { Client } from '../client/retry.ts';
 import type { TransactionId } from '../producer/transaction-law.ts';
 import type { TransactionSession } from '../producer/transaction-session.ts';
+import { LaneLog } from './lane-log.ts';
 import { KafkaLaneWriter, type KafkaLaneWriterOptions } from './lane-writer.ts';
 
 /** Duration of a take over a slow link. */
@@ -222,17 +222,17 @@ async function writer(parts: Parts): Promise<KafkaLaneWriter> {
     begin: begin ?? nothing,
     write: write ?? nothing,
     settle: nothing,
-    disconnect: nothing,
+    close: () => undefined,
     get newest() {
       return newest();
     },
   };
-  const client: Pick<ReconnectingClient<Cluster>, 'once'> = { once: (look ?? nothing) as () => Promise<never> };
+  vi.spyOn(LaneLog.prototype, 'readToEnd').mockImplementation(look ?? nothing);
   const options: KafkaLaneWriterOptions = {
     lane: LANE,
     log: 'log',
     session: () => session as object as TransactionSession,
-    client: client as ReconnectingClient<Cluster>,
+    client: {} as Client,
     patience: patience({
       watcher: { unavailable, available: () => undefined, abandoned: () => undefined },
       failureText: String,

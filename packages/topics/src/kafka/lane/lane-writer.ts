@@ -8,12 +8,10 @@ import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec, LaneTransaction, StateReading, TopicPartition } from '../../topic-log.ts';
 import { type TransactionContent, collectTransaction, stateChanges } from '../../transaction-content.ts';
-import type { Cluster } from '../client/cluster.ts';
 import { isFenced } from '../client/error-kinds.ts';
 import type { Patience } from '../client/patience.ts';
 import { type LaneHolder, LaneLog } from './lane-log.ts';
-import type { ReconnectingClient } from '../client/reconnecting-client.ts';
-import { retry } from '../client/retry.ts';
+import { type Client, retry } from '../client/retry.ts';
 import { abortable } from '../client/time-limit.ts';
 import { byPartition } from '../producer/record-sender.ts';
 import { Places } from '../producer/transactional-producer.ts';
@@ -25,7 +23,7 @@ export interface KafkaLaneWriterOptions {
   readonly log: string;
   /** Creates a session with a new producer of the lane's transactional ID. */
   readonly session: (options: Pick<TransactionSessionOptions, 'places' | 'noted' | 'notes' | 'signal'>) => TransactionSession;
-  readonly client: ReconnectingClient<Cluster>;
+  readonly client: Client;
   readonly patience: Patience;
   /** Chooses the partitions of records without one. Throws for records that can't be written. */
   readonly placed: (content: TransactionContent) => Promise<TransactionContent>;
@@ -101,7 +99,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     this.#over.abort(this.closedError());
     const session = this.#session;
     this.#session = undefined;
-    await session?.disconnect();
+    session?.close();
   }
 
   protected override async write(work: (tx: LaneTransaction) => void): Promise<void> {
@@ -151,7 +149,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
         this.#session ??= await this.#take();
         await work(this.#session);
       } catch (error) {
-        void this.#session?.disconnect();
+        this.#session?.close();
         this.#session = undefined;
         if (isFenced(error)) await whenFenced.pause(signal);
         throw await explained(error, [lane.state, ...(lane.writes ?? []), ...byPartition(records).values(), ...offsets]);
@@ -193,7 +191,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       this.#state ??= this.#log.state(this.#options.skewMs());
       return session;
     } catch (error) {
-      void session.disconnect();
+      session.close();
       throw error;
     }
   }

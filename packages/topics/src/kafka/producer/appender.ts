@@ -41,10 +41,9 @@ export class Appender {
     return await this.#queue.run(() => this.#append(records));
   }
 
-  async close(): Promise<void> {
-    const session = this.#session;
+  close(): void {
+    this.#session?.close();
     this.#session = undefined;
-    await session?.disconnect();
   }
 
   async #append(records: readonly PlacedRecord[]): Promise<readonly RecordPosition[]> {
@@ -66,7 +65,7 @@ export class Appender {
       } catch (error) {
         const { newest } = session;
         if (newest?.id.number === id.number) noted = [...(newest.isWhole ? [] : noted), newest];
-        void this.close();
+        this.close();
         throw await explained(error, records);
       }
     };

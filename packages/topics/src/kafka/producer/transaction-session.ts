@@ -6,7 +6,6 @@ import { partitionKey } from '../../topic-partition.ts';
 import type { TransactionContent } from '../../transaction-content.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { unknownTopicError } from '../client/answered-error.ts';
-import { waitForClose } from '../client/time-limit.ts';
 import { certainTopicMetadata, partitionCount } from '../client/topic-metadata.ts';
 import { committedOffsets } from '../reader/group-offsets.ts';
 import { type WhichOffset, listOffsets } from '../requests/offsets.ts';
@@ -72,7 +71,6 @@ export class TransactionSession {
 
   /** Fences older sessions, and continues from what they have left in the log. */
   async begin(barrier?: readonly NewRecord[]): Promise<void> {
-    await this.#options.cluster.connect();
     await this.#follow(begin(barrier && { records: barrier, offsets: [] }));
   }
 
@@ -91,9 +89,9 @@ export class TransactionSession {
     await this.#follow(settle(true));
   }
 
-  /** Never rejects. */
-  async disconnect(): Promise<void> {
-    await waitForClose(this.#options.cluster.disconnect());
+  /** Closes the session's connections at once. */
+  close(): void {
+    this.#options.cluster.close();
   }
 
   async #follow(law: Iterable<Step<TransactionContent, Noted>>): Promise<void> {

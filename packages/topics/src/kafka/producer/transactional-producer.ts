@@ -65,7 +65,7 @@ export const SEQUENCES: number = 2 ** 31;
 const SHORTEST_TIMEOUT_MS = 1_000;
 
 /**
- * Headgate's transactional producer on kafkajs's connections. Don't use it again after an error: it's unknown then what the brokers have appended,
+ * Headgate's transactional producer. Don't use it again after an error: it's unknown then what the brokers have appended,
  * and they would acknowledge a batch under a used number without appending it. A new producer of the transactional ID continues, as
  * `transaction-law.ts` describes.
  */

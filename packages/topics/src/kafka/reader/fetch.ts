@@ -53,22 +53,18 @@ export function nextMaxBytes(before?: { readonly maxBytes: number; readonly reco
 /** The numbers of a topic's partitions, ascending. Throws a `TopicUnknownError` if the cluster doesn't have the topic. */
 export async function partitionsOf(cluster: Cluster, topic: string): Promise<readonly number[]> {
   try {
-    await cluster.addMultipleTargetTopics([topic]);
+    return await cluster.partitions(topic);
   } catch (error) {
     if (!isTopicUnknown(error)) throw error;
     throw await whyUnknown(cluster, { topic, partition: 0 }, { cause: error });
   }
-  return cluster
-    .findTopicPartitionMetadata(topic)
-    .map(({ partitionId }) => partitionId)
-    .sort((a, b) => a - b);
 }
 
 /** Throws the error of `whyUnknown` if a partition is missing even from fresh metadata. */
 export async function assertPartitions(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<void> {
   let known = await partitionsOf(cluster, topic);
   if (partitions.every((partition) => known.includes(partition))) return;
-  await cluster.refreshMetadata();
+  cluster.forget();
   known = await partitionsOf(cluster, topic);
   const missing = partitions.filter((partition) => !known.includes(partition));
   if (missing.length > 0) throw await whyUnknown(cluster, { topic, partition: Math.max(...missing) });
@@ -76,14 +72,14 @@ export async function assertPartitions(cluster: Cluster, topic: string, partitio
 
 /**
  * Returns the error to throw for a partition that a broker doesn't know: a `TopicUnknownError` if the cluster doesn't know the partition, either;
- * otherwise a retryable error, because the broker can lag, or another topic of the same kafkajs request can be missing.
+ * otherwise a retryable error, because the broker can lag.
  */
 async function whyUnknown(cluster: Cluster, { topic, partition }: TopicPartition, options?: ErrorOptions): Promise<Error> {
   const found = (await certainTopicMetadata(cluster, new Map([[topic, partition + 1]]))).get(topic);
   if (found === undefined) return new TopicUnknownError({ topic, partition: null, partitions: null }, options);
   const partitions = partitionCount(found);
   if (!hasPartition(partitions, partition)) return new TopicUnknownError({ topic, partition, partitions }, options);
-  return new Error(`A broker didn't recognize all topics of a request, although "${topic}" exists.`, options);
+  return new Error(`A broker didn't know topic "${topic}", although it exists.`, options);
 }
 
 /** Fetches one offset of each partition, such as its earliest or its last stable one. Resolves to the offsets by partition. */

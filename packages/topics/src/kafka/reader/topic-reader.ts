@@ -6,7 +6,7 @@ import { partitionKey } from '../../topic-partition.ts';
 import type { OffsetCommit, ReadOptions, TopicRecord } from '../../topic-log.ts';
 import { commitGroupOffset, groupOffsets } from './group-offsets.ts';
 import type { Cluster } from '../client/cluster.ts';
-import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import type { Client } from '../client/retry.ts';
 import type { ReadYourWrites } from './read-your-writes.ts';
 import { assertPartitions, fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets, partitionsOf } from './fetch.ts';
 import { topicMetadata } from '../client/topic-metadata.ts';
@@ -22,9 +22,9 @@ const LOSS_CHECKS = 4;
 const LOSS_CHECK_PAUSE_MS = 250;
 
 export interface KafkaTopicReaderOptions<Field extends string | Uint8Array> {
-  readonly client: ReconnectingClient<Cluster>;
+  readonly client: Client;
   /** Commits offsets, even after the reader has ended. */
-  readonly committer: ReconnectingClient<Cluster>;
+  readonly committer: Client;
   readonly read: ReadOptions;
   readonly fieldsOf: FieldsOf<Field>;
   readonly readYourWrites: ReadYourWrites;
@@ -225,7 +225,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       const known = new Set(positions.map(({ partition }) => partition));
       const added = found.map(({ partitionId }) => partitionId).filter((partition) => !known.has(partition));
       if (added.length === 0) return;
-      await cluster.refreshMetadata();
+      cluster.forget();
       positions.unshift(...(await this.#positions(cluster, added, 'earliest')));
     });
     this.#partitionsCheckedMs = performance.now();
@@ -237,7 +237,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     let end = 0;
     for (let check = 0; check < LOSS_CHECKS; check += 1) {
       if (check > 0) await sleep(LOSS_CHECK_PAUSE_MS, undefined, { signal: this.#over.signal });
-      await cluster.refreshMetadata();
+      cluster.forget();
       await assertPartitions(cluster, topic, [partition]);
       end = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
       if (end >= reached) return;

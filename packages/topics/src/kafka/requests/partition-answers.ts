@@ -36,7 +36,7 @@ export function wholeAnswer(from: AnswerReader): Answered<void> {
 
 /**
  * Reads an error code for each partition, and what `readRest` reads after it. Throws unless the response names exactly the partitions in
- * `asked`. kafkajs, in contrast, assumes success for a partition that is missing.
+ * `asked`: a partition that is missing hasn't been accepted.
  */
 export function readPartitions<Value>(
   from: AnswerReader,
@@ -66,7 +66,7 @@ export function readPartitions<Value>(
   return { answer, refusals: refusedParts(codes) };
 }
 
-function refusedParts(codes: readonly Required<Refusal>[]): readonly Refusal[] {
+function refusedParts(codes: readonly Required<Omit<Refusal, 'text'>>[]): readonly Refusal[] {
   // All partitions were refused for this reason, so nothing was done. A refusal without a topic stands for that.
   if (codes.length > 0 && codes.every(({ errorCode }) => errorCode === CONCURRENT_TRANSACTIONS))
     return [{ errorCode: CONCURRENT_TRANSACTIONS }];

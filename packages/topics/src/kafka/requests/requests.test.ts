@@ -367,7 +367,7 @@ describe('a response about two partitions', () => {
   it.each(names)('%s: throws the error of either one, with its topic', async (name) => {
     for (const topic of ['pages', 'state']) {
       const answered = asked.map((each) => ({ topic: each.topic, code: each.topic === topic ? 6 : 0 }));
-      expect(await refused(name, answered)).toMatchObject({ type: 'NOT_LEADER_FOR_PARTITION', topic });
+      expect(await refused(name, answered)).toMatchObject({ type: 'NOT_LEADER_OR_FOLLOWER', topic });
     }
   });
 

@@ -29,8 +29,7 @@ export interface Metadata {
 }
 
 /**
- * Reads metadata of the named topics, each with its own error code; null for all topics. The request never creates a topic. kafkajs's own request
- * treats an empty list as all topics, and throws if a partition of any of them has no leader.
+ * Reads metadata of the named topics, each with its own error code; null for all topics. The request never creates a topic.
  */
 export const metadata: Request<{ readonly topics: readonly string[] | null }, Metadata> = {
   api: 'Metadata',

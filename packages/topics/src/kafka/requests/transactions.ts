@@ -1,6 +1,7 @@
 import type { TopicPartition } from '../../topic-log.ts';
 import type { AnswerReader } from '../wire/answer-reader.ts';
 import type { RequestWriter } from '../wire/request-writer.ts';
+import { apiVersions } from './connections.ts';
 import { readPartitions, refusalsOf, wholeAnswer, writePartitions } from './partition-answers.ts';
 import { type AboutPartitions, type Answered, type PartitionAnswers, type Request, idRights, rights, topicRights } from './request.ts';
 
@@ -22,8 +23,6 @@ export interface TransactionOptions extends ProducerEpoch {
 /** How long a leader waits for its in-sync replicas, ms. */
 const PRODUCE_TIMEOUT_MS = 30_000;
 const ALL_IN_SYNC = -1;
-/** Tag of the field with the enabled features in the response to ApiVersions. */
-const FINALIZED_FEATURES = 2;
 
 export interface InitProducerIdOptions {
   readonly transactionalId: string;
@@ -186,40 +185,13 @@ function endTxnIn(version: number): Request<EndTxnOptions, ProducerEpoch> {
  * Reads the transaction protocol that all brokers of the cluster support and that its operator has enabled (the feature `transaction.version`).
  */
 export const transactionProtocol: Request<{ readonly transactionalId: string }, TransactionProtocol> = {
-  api: 'ApiVersions',
-  key: 18,
-  version: 3,
-  isFlexible: true,
-  plainHead: true,
+  ...apiVersions,
   to: 'transaction coordinator',
-  needs: () => [],
-  write: (body) => body.string('headgate').string('0').tags(),
-  read(from) {
-    from.int16();
-    from.array(() => {
-      // Skip an API key, and its oldest and newest version.
-      for (let left = 3; left > 0; left -= 1) from.int16();
-      from.tags();
-    });
-    const throttleMs = from.int32();
-    let level = 0;
-    from.tags((tag) => {
-      if (tag === FINALIZED_FEATURES) level = featureLevel(from, 'transaction.version');
-    });
-    return { throttleMs, refusals: [], answer: level >= 2 ? 2 : 1 };
+  read(from, options) {
+    const { answer, ...answered } = apiVersions.read(from, options);
+    return { ...answered, answer: (answer.features.get('transaction.version') ?? 0) >= 2 ? 2 : 1 };
   },
 };
-
-function featureLevel(from: AnswerReader, name: string): number {
-  const levels = from.array(() => {
-    const level: [name: string, most: number] = [from.string(), from.int16()];
-    // Skip the minimum level.
-    from.int16();
-    from.tags();
-    return level;
-  });
-  return new Map(levels).get(name) ?? 0;
-}
 
 /** Throws if this user isn't allowed to describe the transactional ID. */
 export const describeTransactions: Request<{ readonly transactionalId: string }, void> = {

@@ -1,5 +1,5 @@
 import { TopicLogError } from '../../topic-log-error.ts';
-import type { AuthenticationProviderArgs, Authenticator } from '../client/kafkajs-internals.ts';
+import type { Authentication } from '../client/broker-connection.ts';
 
 /** Separates the fields of a message (RFC 7628, section 3.1). */
 const SEPARATOR = '\u0001';
@@ -21,43 +21,36 @@ export interface BearerToken {
   readonly renewedIn?: string;
 }
 
-/** Creates a connection's authenticator, as kafkajs expects. */
-type Authentication = (connection: Pick<AuthenticationProviderArgs, 'saslAuthenticate'>) => Authenticator;
-
 /**
  * Authenticates with a bearer token (RFC 7628), and calls `token` each time. Rejects with the rejection of `token`; with a `TopicLogError`
  * (HEADGATE_KAFKA_TOKEN_REFUSED) that says why the brokers refuse the token; or with a `StaleTokenError` while the driver waits for a fresh one.
  * The driver's errors never contain the token.
  */
-export function bearerAuthentication(token: () => Promise<BearerToken>): Authentication {
+export function bearerAuthentication(token: () => Promise<BearerToken>): Authentication['authenticate'] {
   /**
    * True after the brokers have accepted a token. A token that they refuse later has probably expired; one that they refuse before may belong to
    * another cluster.
    */
   let wasTaken = false;
   let refused: string | undefined;
-  return ({ saslAuthenticate }) => ({
-    async authenticate() {
-      const { value, renewedIn } = await token();
-      if (!TOKEN.test(value)) throw tokenRefused('The token for the brokers is empty, or has a character that is invalid in tokens');
-      const expiryMs = tokenExpiryMs(value) ?? Infinity;
-      if (renewedIn !== undefined && (value === refused || expiryMs <= Date.now())) throw new StaleTokenError({ expiryMs, renewedIn });
-      const response = { decode: (bytes: Buffer) => bytes, parse: (bytes: Buffer) => withoutLength(bytes).toString() };
-      const request = { encode: () => withLength(`n,,${SEPARATOR}auth=Bearer ${value}${SEPARATOR}${SEPARATOR}`) };
-      const refusal = await saslAuthenticate({ request, response });
-      if (refusal === undefined || refusal === '') {
-        wasTaken = true;
-        return;
-      }
-      // The client must acknowledge the refusal to end the exchange (section 3.2.3). The brokers then respond with an error, which says less.
-      await saslAuthenticate({ request: { encode: () => withLength(SEPARATOR) }, response }).catch(() => undefined);
-      if (renewedIn !== undefined && (wasTaken || expiryMs <= Date.now() + CLOCKS_APART_MS)) {
-        refused = value;
-        throw new StaleTokenError({ expiryMs, renewedIn });
-      }
-      throw tokenRefused(`The brokers rejected the token (OAUTHBEARER): ${statusOf(refusal)}${expired(value)}`);
-    },
-  });
+  return async (exchange) => {
+    const { value, renewedIn } = await token();
+    if (!TOKEN.test(value)) throw tokenRefused('The token for the brokers is empty, or has a character that is invalid in tokens');
+    const expiryMs = tokenExpiryMs(value) ?? Infinity;
+    if (renewedIn !== undefined && (value === refused || expiryMs <= Date.now())) throw new StaleTokenError({ expiryMs, renewedIn });
+    const refusal = String(await exchange(Buffer.from(`n,,${SEPARATOR}auth=Bearer ${value}${SEPARATOR}${SEPARATOR}`)));
+    if (refusal === '') {
+      wasTaken = true;
+      return;
+    }
+    // The client must acknowledge the refusal to end the exchange (section 3.2.3). The brokers then respond with an error, which says less.
+    await exchange(Buffer.from(SEPARATOR)).catch(() => undefined);
+    if (renewedIn !== undefined && (wasTaken || expiryMs <= Date.now() + CLOCKS_APART_MS)) {
+      refused = value;
+      throw new StaleTokenError({ expiryMs, renewedIn });
+    }
+    throw tokenRefused(`The brokers rejected the token (OAUTHBEARER): ${statusOf(refusal)}${expired(value)}`);
+  };
 }
 
 /** True when the driver waits for a fresh token. */
@@ -71,8 +64,6 @@ export function isStaleToken(error: unknown): boolean {
 class StaleTokenError extends Error {
   override readonly name = 'StaleTokenError';
   readonly retryable = true;
-  /** Keeps kafkajs from retrying at once. */
-  readonly retriable = false;
 
   constructor({ expiryMs, renewedIn }: { readonly expiryMs: number; readonly renewedIn: string }, options?: ErrorOptions) {
     const what = expiryMs < Infinity ? `expired at ${new Date(expiryMs).toISOString()}` : 'was rejected';
@@ -81,8 +72,7 @@ class StaleTokenError extends Error {
 }
 
 function tokenRefused(message: string): Error {
-  // Otherwise, kafkajs would retry.
-  return Object.assign(new TopicLogError({ code: 'HEADGATE_KAFKA_TOKEN_REFUSED', message }), { retriable: false });
+  return new TopicLogError({ code: 'HEADGATE_KAFKA_TOKEN_REFUSED', message });
 }
 
 /** Returns the `status` of a refusal (section 3.2.2). The rest of it is the brokers' own text, which can be anything. */
@@ -96,18 +86,6 @@ function expired(token: string): string {
   return expiryMs === undefined || expiryMs > Date.now()
     ? ''
     : `; it expired at ${new Date(expiryMs).toISOString()}. Start again with a new one`;
-}
-
-/** Puts the length in four bytes in front of a message. kafkajs leaves this to the authenticator, for sent and received messages. */
-function withLength(text: string): Buffer {
-  const bytes = Buffer.alloc(4 + Buffer.byteLength(text));
-  bytes.writeInt32BE(bytes.length - 4);
-  bytes.write(text, 4);
-  return bytes;
-}
-
-function withoutLength(bytes: Buffer): Buffer {
-  return bytes.subarray(4);
 }
 
 const LATEST_MS = 8.64e15;

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { KafkaSaslOptions } from './kafkajs-authentication.ts';
+import type { KafkaSaslOptions } from './authentication.ts';
 import { roundTrip } from './round-trip.fixture.ts';
 import { PASSWORD, USER, addScramUser, saslBrokerOptions } from './secure-broker.fixture.ts';
 import { refusal, secureLog } from './secure-log.fixture.ts';

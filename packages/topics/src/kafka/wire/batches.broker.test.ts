@@ -14,7 +14,7 @@ import kafkajs, {
 import { afterAll, beforeAll, describe, expect, it, inject } from 'vitest';
 import { createTopics } from '../faults/committed-records.fixture.ts';
 import { kafkajsSockets } from '../faults/kafkajs-sockets.fixture.ts';
-import { newCluster } from '../client/cluster.ts';
+import { plainCluster } from '../client/plain-cluster.fixture.ts';
 import { letQueuesIdle } from '../faults/idle-queues.fixture.ts';
 import { TransactionalProducer } from '../producer/transactional-producer.ts';
 import type { BatchRecord } from './batch-record.ts';
@@ -80,9 +80,8 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
 
   /** Writes the batches in one transaction, and returns the first offset of each batch. */
   async function write(topic: string, batches: Iterable<RecordBatch | Promise<RecordBatch>>): Promise<number[]> {
-    const cluster = newCluster(config);
+    const cluster = plainCluster(broker.brokers);
     const producer = new TransactionalProducer({ cluster, transactionalId: randomUUID(), transactionTimeout: { ms: 60_000 } });
-    await cluster.connect();
     await producer.fence();
     await producer.begin([{ topic, partition: 0 }]);
     try {
@@ -91,7 +90,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
       await producer.commit();
       return offsets;
     } finally {
-      await cluster.disconnect();
+      cluster.close();
     }
   }
 

@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { type AvailabilityChange, availability } from '../../availability.ts';
+import { patienceOf } from './patience.fixture.ts';
+import { Client } from './retry.ts';
+import { Cluster } from './cluster.ts';
+import { plainConfig } from './plain-cluster.fixture.ts';
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+it('a client that gives up doesn’t report the brokers as reachable, but its next success does', async () => {
+  const { client, changes } = newClient();
+  const giveUp = new AbortController();
+  const requestedMs = Date.now();
+  const running = client.run(() => Promise.reject(new Error('gone')), giveUp.signal);
+  running.catch(() => undefined);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(changes).toEqual([{ available: false, reason: 'gone', sinceMs: requestedMs }]);
+  giveUp.abort();
+  await expect(running).rejects.toThrow(/aborted/u);
+  expect(changes).toHaveLength(1);
+  await client.run(() => Promise.resolve());
+  expect(changes.slice(1)).toEqual([{ available: true }]);
+});
+
+it('a signal that aborts while a client waits for its next attempt rejects with its reason', async () => {
+  const { client } = newClient();
+  const giveUp = new AbortController();
+  const running = expect(client.run(() => Promise.reject(new Error('gone')), giveUp.signal)).rejects.toBe('enough');
+  await vi.advanceTimersByTimeAsync(10);
+  giveUp.abort('enough');
+  await running;
+});
+
+it('a signal that aborts during a request rejects with its reason, and the client can still be used', async () => {
+  const { client } = newClient();
+  const giveUp = new AbortController();
+  const running = expect(client.run(() => new Promise<never>(() => undefined), giveUp.signal)).rejects.toBe('enough');
+  await vi.advanceTimersByTimeAsync(60_000);
+  giveUp.abort('enough');
+  await running;
+  expect(await client.run(() => Promise.resolve('answered'))).toBe('answered');
+});
+
+it('a log that is closed ends the retries with its reason', async () => {
+  const { client, close } = newClient();
+  const running = expect(client.run(() => Promise.reject(new Error('gone')))).rejects.toBe('closed');
+  await vi.advanceTimersByTimeAsync(10);
+  close();
+  await running;
+});
+
+function newClient() {
+  const changes: AvailabilityChange[] = [];
+  const brokers = availability((change) => changes.push(change));
+  const closing = new AbortController();
+  const cluster = new Cluster({ ...plainConfig(['nowhere:9092']), signal: closing.signal });
+  return { client: new Client(cluster, () => patienceOf(brokers)), changes, close: () => void closing.abort('closed') };
+}
