@@ -4,7 +4,6 @@
  * @packageDocumentation
  */
 export { findOtherGroups, type OtherGroupsOptions } from './run/other-groups.ts';
-export { replayPermissions, requiredPermissions, type RequiredPermissionsOptions } from './run/required-permissions.ts';
 export { assertStatesKept } from './lane/state-check.ts';
 export { byteSize } from './settings/byte-size.ts';
 export { timeOfDay, timeZone } from './settings/calendar.ts';

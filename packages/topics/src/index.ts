@@ -16,7 +16,6 @@ export type {
   CreatedTopics,
   GroupMember,
   OpenTransaction,
-  RequiredAccess,
   JoinGroupOptions,
   LaneSpec,
   LaneTransaction,

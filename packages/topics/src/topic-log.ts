@@ -1,5 +1,3 @@
-import type { MissingRight } from './missing-right-error.ts';
-
 /** A topic log. There are two drivers: the embedded log in a SQLite file, and Kafka. */
 export interface TopicLog extends AsyncDisposable {
   /**
@@ -44,16 +42,10 @@ export interface TopicLog extends AsyncDisposable {
   /** The offset that a group reads next in a partition; undefined if it has committed none. */
   groupOffset(topicPartition: TopicPartition & { readonly group: string }): Promise<number | undefined>;
   /**
-   * The offset of the first record of a partition that was appended at this time or later, milliseconds since the epoch; undefined if there is
-   * none. Without this method, callers search by timestamp. The driver's timestamps must then ascend within each partition, except for small
-   * differences between clocks.
+   * An offset before which every record of a partition was appended earlier than this time, milliseconds since the epoch; undefined if all records
+   * were.
    */
-  offsetSince?(topicPartition: TopicPartition, sinceMs: number): Promise<number | undefined>;
-  /**
-   * The rights that this log's user lacks for `use`; none if the log has no users. Changes nothing. `createTopics` reports missing rights
-   * to create topics.
-   */
-  missingRights(use: RequiredAccess): Promise<readonly MissingRight[]>;
+  offsetSince(topicPartition: TopicPartition, sinceMs: number): Promise<number | undefined>;
   /** Maximum bytes of key, value and headers of a record in `topic`, and the setting that limits them. */
   recordLimit(topic: string): Promise<RecordLimit>;
   /**
@@ -61,18 +53,6 @@ export interface TopicLog extends AsyncDisposable {
    * long. Idempotent.
    */
   close(): Promise<void>;
-}
-
-/** The access to a log that a program needs, for `missingRights`. */
-export interface RequiredAccess {
-  /** Topics to look up, existing or not. `reads` and `writes` default to false. */
-  readonly topics?: readonly { readonly name: string; readonly reads?: boolean; readonly writes?: boolean }[];
-  /** Groups to join, or to read and commit the offsets of. */
-  readonly groups?: readonly string[];
-  /** Names of lanes to be opened. */
-  readonly lanes?: readonly string[];
-  /** True if the program appends records outside of lanes. Default false. */
-  readonly appends?: boolean;
 }
 
 /** Maximum size of a record in a topic. */

@@ -1,12 +1,11 @@
 import { access, mkdtemp, rmdir, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Pipeline, topicNames } from '@headgate/pipeline';
-import { assertStatesKept, findOtherGroups, lanesOf, replayPermissions } from '@headgate/pipeline/internal';
+import { assertStatesKept, findOtherGroups, lanesOf } from '@headgate/pipeline/internal';
 import { creditPool } from '@headgate/throttle';
 import { unwrittenJournal } from '@headgate/throttle/internal';
 import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
 import type { ValidSections } from '../config/config-error.ts';
-import { accessOfRun } from '../run/required-access.ts';
 import { withStateAdvice } from '../run/state-lost.ts';
 import { logExists, logAddress } from '../run/open-topic-log.ts';
 import { type ConfigOfLog, growthWords, prepareTopics } from '../run/topics.ts';
@@ -114,20 +113,16 @@ async function probeFolder(folder: string): Promise<ProbeResult> {
 
 async function checkOpenLog(log: TopicLog, config: ConfigOfLog, context: CommandContext): Promise<ProbeResult> {
   const { topics } = config;
-  const missing = [...(await log.missingRights(accessOfRun(config)))];
-  // Missing rights can cause other errors, so another error is reported only if no right is missing.
-  const made = await prepareTopics({ log, config, validateOnly: true }).catch((error: unknown) => {
-    if (error instanceof MissingRightError) missing.push(...error.rights);
-    else if (missing.length === 0) throw error;
-    return { created: [], grown: [], warnings: [] };
-  });
   const found = topics.driver === 'sqlite' ? 'can be read and written' : 'answers';
-  const later = rightsWords(await log.missingRights(replayPermissions(topics)));
-  const warnings = [...made.warnings, ...(later.length === 0 ? [] : [`enqueue and replay need ${later.join('; ')}`])];
-  if (missing.length > 0) {
-    const lines = rightsWords(missing).map((right) => `  ${right}`);
-    return { ok: false, message: [`${found}, but this user lacks these permissions:`, ...lines, GIVE_RIGHTS].join('\n'), warnings };
+  const made = await prepareTopics({ log, config, validateOnly: true }).catch((error: unknown) => {
+    if (!(error instanceof MissingRightError)) throw error;
+    return error;
+  });
+  if (made instanceof MissingRightError) {
+    const lines = rightsWords(made.rights).map((right) => `  ${right}`);
+    return { ok: false, message: [`${found}, but this user lacks these permissions:`, ...lines, GIVE_RIGHTS].join('\n') };
   }
+  const warnings = [...made.warnings];
   const { group, lanes } = topics;
   const { pipelines } = config;
   const target = { log, group, pipelines, names: topicNames(topics), missing: made.created };

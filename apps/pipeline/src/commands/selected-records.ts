@@ -1,5 +1,5 @@
 import { duration } from '@headgate/pipeline';
-import { type TopicInfo, type TopicLog, type TopicPartition, type TopicReader, type TopicRecord, textOf } from '@headgate/topics';
+import { type TopicInfo, type TopicLog, type TopicReader, type TopicRecord, textOf } from '@headgate/topics';
 import { shown } from '../config/problem.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -25,11 +25,6 @@ export interface RecordChoice extends Omit<RecordSelection, 'sinceMs'> {
 
 type BytesRecord = TopicRecord<Uint8Array>;
 
-/** Assumed maximum difference between the clocks of consecutive leaders of a partition, ms. */
-const CLOCKS_APART_MS = 60_000;
-/** A range of at most this many offsets is read through instead of being searched. */
-const SEARCHED = 1_000;
-
 /** Reads the selected records. With `sinceMs` or `tail`, existing records come partition by partition. */
 export async function* selectedRecords(
   log: TopicLog,
@@ -52,7 +47,7 @@ export async function* selectedRecords(
   const parts: Part[] = [];
   for (const [partition, { earliest, end }] of offsets.entries()) {
     const part = { start: Math.min(end, Math.max(earliest, from ?? 0)), end, open: (start: number) => open(partition, start) };
-    const start = sinceMs === undefined ? part.start : await startSince(log, { topic, partition }, part, sinceMs);
+    const start = sinceMs === undefined ? part.start : ((await log.offsetSince({ topic, partition }, sinceMs)) ?? end);
     parts.push({ ...part, start: Math.max(part.start, start) });
   }
   for (const part of tail === undefined ? parts : await lastParts(parts, tail, fits)) yield* within(part, fits);
@@ -73,31 +68,6 @@ async function* within({ start, end, open }: Part, fits: (record: BytesRecord) =
   for await (const record of open(start)) {
     if (record.offset >= end) return;
     if (fits(record)) yield record;
-  }
-}
-
-/** The offset from which to look for records that aren't older than `sinceMs`. */
-async function startSince(log: TopicLog, of: TopicPartition, part: Part, sinceMs: number): Promise<number> {
-  if (log.offsetSince === undefined) return await startAt(part, sinceMs - CLOCKS_APART_MS);
-  return (await log.offsetSince(of, sinceMs)) ?? part.end;
-}
-
-/** An offset in the part before which all records are older than `ms`, if times ascend within the partition. */
-async function startAt(part: Part, ms: number): Promise<number> {
-  let { start, end } = part;
-  while (end - start > SEARCHED) {
-    const middle = Math.floor((start + end) / 2);
-    const [found] = await Array.fromAsync(first(within({ ...part, start: middle }, () => true)));
-    if (found === undefined || found.timestampMs >= ms) end = middle;
-    else start = found.offset + 1;
-  }
-  return start;
-}
-
-async function* first<Value>(values: AsyncIterable<Value>): AsyncGenerator<Value, void, undefined> {
-  for await (const value of values) {
-    yield value;
-    return;
   }
 }
 

@@ -1,6 +1,5 @@
 import { type TopicLog, partitionForKey } from '@headgate/topics';
 import { describe, expect, it, test } from 'vitest';
-import { requiredPermissions } from './required-permissions.ts';
 import { topicNames } from '../topics/names.ts';
 import { replayDeadLetters } from './replay.ts';
 import { shelfPaging, shelves, shelvesApi, valuesOf, workedOff } from '../testing/shelves.fixture.ts';
@@ -130,13 +129,3 @@ test('a pipeline without makesRequests creates no requests', async () => {
   ]);
   expect(await valuesOf(place.log, 'shelves.requests')).toHaveLength(1);
 });
-
-test.each([true, false])('the right to write requests is needed only if pages make some: %s', (makesRequests) => {
-  const pipeline = makesRequests ? tree()({ baseUrl: 'https://tree.example.com' }) : shelves(() => never())({});
-  const { topics = [] } = requiredPermissions({ pipelines: [pipeline], group: 'headgate', lanes: 1, names: topicNames() });
-  expect(topics.find(({ name }) => name === `${pipeline.name}.requests`)).toMatchObject({ reads: true, writes: makesRequests });
-});
-
-function never(): never {
-  throw new Error('nothing opens it');
-}

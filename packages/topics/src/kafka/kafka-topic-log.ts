@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { ConnectionOptions } from 'node:tls';
-import type { MissingRight } from '../missing-right-error.ts';
 import { assertFields, bytesRecord, textRecord } from '../record-fields.ts';
 import { Backoff } from '../backoff.ts';
 import { MAX_INT32, assertTopics, assertWhole } from '../whole-options.ts';
@@ -12,7 +11,6 @@ import type {
   CreatedTopics,
   GroupMember,
   OpenTransaction,
-  RequiredAccess,
   JoinGroupOptions,
   LaneSpec,
   LaneWriter,
@@ -42,10 +40,10 @@ import { Client } from './client/retry.ts';
 import { type GroupMembership, Member } from './group/member.ts';
 import { type Patience, patience } from './client/patience.ts';
 import { ReadYourWrites } from './reader/read-your-writes.ts';
+import { partitionOffsets } from './reader/fetch.ts';
 import { findOpenTransaction } from './reader/open-transaction.ts';
 import { Appender } from './producer/appender.ts';
 import { TransactionSession, type TransactionSessionOptions } from './producer/transaction-session.ts';
-import { missingRights } from './admin/missing-rights.ts';
 import { BatchSplitter } from './wire/split-batches.ts';
 import { COMPRESSIONS } from './wire/codecs.ts';
 import { RecordSender } from './producer/record-sender.ts';
@@ -388,9 +386,12 @@ class KafkaTopicLog implements TopicLog {
     return this.#readYourWrites.groupOffset({ group, topic, partition }, committed.get(partition));
   }
 
-  async missingRights(use: RequiredAccess): Promise<readonly MissingRight[]> {
+  async offsetSince({ topic, partition }: TopicPartition, sinceMs: number): Promise<number | undefined> {
     this.#assertOpen();
-    return await this.#cluster.run((cluster) => missingRights(cluster, use));
+    await this.#metadata.assertPartition(topic, partition);
+    const offsets = await this.#cluster.run((cluster) => partitionOffsets(cluster, topic, [partition], Math.max(0, Math.ceil(sinceMs))));
+    const offset = offsets.get(partition) ?? -1;
+    return offset < 0 ? undefined : offset;
   }
 
   async recordLimit(topic: string): Promise<RecordLimit> {

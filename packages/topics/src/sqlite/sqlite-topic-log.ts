@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import { type Availability, type AvailabilityChange, availability } from '../availability.ts';
-import type { MissingRight } from '../missing-right-error.ts';
 import type { FieldsOf } from '../pull-reader.ts';
 import { assertFields, bytesRecord, textRecord } from '../record-fields.ts';
 import { LiveState } from '../state-reading.ts';
@@ -236,10 +235,6 @@ class SqliteTopicLog implements TopicLog {
   async offsetSince(topicPartition: TopicPartition, sinceMs: number): Promise<number | undefined> {
     this.#assertOpen();
     return (await this.#link.call('offset-since', { ...topicPartition, sinceMs })) ?? undefined;
-  }
-
-  missingRights(): Promise<readonly MissingRight[]> {
-    return Promise.resolve([]);
   }
 
   recordLimit(): Promise<RecordLimit> {

@@ -81,16 +81,21 @@ export function recordChecks(): readonly DriverCheck[] {
       },
     },
     {
-      name: 'missingRights finds none if everything is allowed, for existing and missing topics, and creates nothing',
+      name: 'offsetSince finds the first record of a time or later, in each partition, and nothing after the last one',
       async run(open) {
         await using log = await open();
-        const [topic, absent, group, lane] = [uniqueName('topic'), uniqueName('absent'), uniqueName('group'), uniqueName('lane')];
+        const topic = uniqueName('topic');
         await log.createTopics([{ name: topic, partitions: 2 }]);
-        const topics = [topic, absent].map((name) => ({ name, reads: true, writes: true }));
-        assert.deepEqual(await log.missingRights({ topics, groups: [group], lanes: [lane], appends: true }), []);
-        assert.deepEqual(await collect(log, { topic }), []);
-        assert.equal((await log.listTopics([absent])).length, 0);
-        assert.equal(await log.groupOffset({ group, topic, partition: 0 }), undefined);
+        for (const value of ['a', 'b']) await log.append([{ topic, partition: 1, key: null, value }]);
+        const [first, second] = await collect(log, { topic, partitions: [1] });
+        assert.ok(first !== undefined && second !== undefined);
+        const since = async (partition: number, ms: number): Promise<number | undefined> => await log.offsetSince({ topic, partition }, ms);
+        assert.equal(await since(1, 0), first.offset);
+        assert.equal(await since(1, second.timestampMs), second.timestampMs === first.timestampMs ? first.offset : second.offset);
+        assert.equal(await since(0, 0), undefined);
+        // The end of the last transaction can have an offset of its own.
+        const past = await since(1, second.timestampMs + 60_000);
+        assert.equal(past, undefined);
       },
     },
     {

@@ -8,7 +8,6 @@ import {
   addOffsetsToTxn,
   addPartitionsToTxn,
   describeProducers,
-  describeTransactions,
   endTxn,
   initProducerId,
   produce,
@@ -56,7 +55,6 @@ const requests: Readonly<Record<string, Request<never, unknown>>> = {
   endTxn: endTxn[1],
   endTxnInProtocol2: endTxn[2],
   transactionProtocol,
-  describeTransactions,
   describeProducers,
 };
 /** Options of any of the requests. */

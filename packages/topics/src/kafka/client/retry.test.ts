@@ -55,5 +55,5 @@ function newClient() {
   const brokers = availability((change) => changes.push(change));
   const closing = new AbortController();
   const cluster = new Cluster({ ...plainConfig(['nowhere:9092']), signal: closing.signal });
-  return { client: new Client(cluster, () => patienceOf(brokers)), changes, close: () => void closing.abort('closed') };
+  return { client: new Client(cluster, () => patienceOf(brokers)), changes, close: () => closing.abort('closed') };
 }

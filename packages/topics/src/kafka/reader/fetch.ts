@@ -82,12 +82,12 @@ async function whyUnknown(cluster: Cluster, { topic, partition }: TopicPartition
   return new Error(`A broker didn't know topic "${topic}", although it exists.`, options);
 }
 
-/** Fetches one offset of each partition, such as its earliest or its last stable one. Resolves to the offsets by partition. */
+/** Fetches one offset of each partition (`ListOffsetsOptions.which`). Resolves to the offsets by partition. */
 export async function partitionOffsets(
   cluster: Cluster,
   topic: string,
   partitions: readonly number[],
-  which: WhichOffset,
+  which: WhichOffset | number,
 ): Promise<ReadonlyMap<number, number>> {
   const offsets = await cluster.ask(listOffsets, { topicPartitions: partitions.map((partition) => ({ topic, partition })), which });
   return new Map(partitions.map((partition) => [partition, offsets.get(partitionKey({ topic, partition })) ?? 0]));

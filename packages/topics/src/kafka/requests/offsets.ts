@@ -17,7 +17,8 @@ const UNSTABLE_OFFSET_COMMIT = 88;
 export type WhichOffset = 'earliest' | 'stable' | 'replicated';
 
 export interface ListOffsetsOptions extends AboutPartitions {
-  readonly which: WhichOffset;
+  /** A number stands for the first record with this timestamp or a later one, milliseconds since the epoch. Its offset is negative if there is none. */
+  readonly which: WhichOffset | number;
 }
 
 export const listOffsets: Request<ListOffsetsOptions, PartitionAnswers<number>> = {
@@ -28,7 +29,7 @@ export const listOffsets: Request<ListOffsetsOptions, PartitionAnswers<number>> 
   needs: ({ topicPartitions }) => topicRights('Describe', topicPartitions),
   write: (body, { topicPartitions, which }) =>
     writePartitions(body.int32(ANY_REPLICA).uint8(which === 'replicated' ? READ_UNCOMMITTED : READ_COMMITTED), topicPartitions, () =>
-      body.int64(which === 'earliest' ? EARLIEST : LATEST),
+      body.int64(typeof which === 'number' ? which : which === 'earliest' ? EARLIEST : LATEST),
     ),
   read: (from, { topicPartitions }) => ({
     throttleMs: from.int32(),

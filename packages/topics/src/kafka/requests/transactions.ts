@@ -2,8 +2,8 @@ import type { TopicPartition } from '../../topic-log.ts';
 import type { AnswerReader } from '../wire/answer-reader.ts';
 import type { RequestWriter } from '../wire/request-writer.ts';
 import { apiVersions } from './connections.ts';
-import { readPartitions, refusalsOf, wholeAnswer, writePartitions } from './partition-answers.ts';
-import { type AboutPartitions, type Answered, type PartitionAnswers, type Request, idRights, rights, topicRights } from './request.ts';
+import { readPartitions, wholeAnswer, writePartitions } from './partition-answers.ts';
+import { type AboutPartitions, type PartitionAnswers, type Request, idRights, rights, topicRights } from './request.ts';
 
 /**
  * In protocol 1, the producer announces a transaction's partitions and groups to its coordinator. In protocol 2 (KIP-890, Kafka 4), the writes
@@ -190,22 +190,6 @@ export const transactionProtocol: Request<{ readonly transactionalId: string }, 
   read(from, options) {
     const { answer, ...answered } = apiVersions.read(from, options);
     return { ...answered, answer: (answer.features.get('transaction.version') ?? 0) >= 2 ? 2 : 1 };
-  },
-};
-
-/** Throws if this user isn't allowed to describe the transactional ID. */
-export const describeTransactions: Request<{ readonly transactionalId: string }, void> = {
-  api: 'DescribeTransactions',
-  key: 65,
-  version: 0,
-  isFlexible: true,
-  to: 'transaction coordinator',
-  needs: ({ transactionalId }) => idRights(['Describe'], transactionalId),
-  write: (body, { transactionalId }) => body.array([transactionalId], (id) => body.string(id)).tags(),
-  read(from): Answered<void> {
-    const throttleMs = from.int32();
-    // The response contains the state of the one transactional ID. Its error code comes first; the rest is left unread.
-    return { throttleMs, refusals: from.array(() => from.int16()).flatMap(refusalsOf), answer: undefined };
   },
 };
 
