@@ -2,7 +2,7 @@ import { virtualClock } from '@headgate/throttle/testing';
 import { LaneLostError } from '@headgate/topics';
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../events/events.ts';
-import { laneSupervisor } from './lane-supervisor.ts';
+import { LaneSupervisor } from './lane-supervisor.ts';
 import type { PipelineLane } from './pipeline-lane.ts';
 
 const place = (partition: number) => ({ topic: 'shelves.requests', partition });
@@ -19,7 +19,7 @@ function stage({ follow = true, given }: { readonly follow?: boolean; readonly g
   const events: RunEvent[] = [];
   const running = new Map<number, PromiseWithResolvers<void>>();
   const refusals: Error[] = [];
-  const supervisor = laneSupervisor({
+  const supervisor = new LaneSupervisor({
     lanes: 2,
     laneOf: ({ partition }) => ({ pipeline: 'shelves', lane: partition }),
     follow,
@@ -54,10 +54,10 @@ function stage({ follow = true, given }: { readonly follow?: boolean; readonly g
   return { supervisor, clock, stop, closed, said, events, running, refusals };
 }
 
-describe('laneSupervisor', () => {
+describe('LaneSupervisor', () => {
   it('does not treat a lane that is revoked while it opens as a failure, and waits at the start for one that is assigned meanwhile', async () => {
     const opening: PromiseWithResolvers<never>[] = [];
-    const supervisor = laneSupervisor({
+    const supervisor = new LaneSupervisor({
       lanes: 2,
       laneOf: ({ partition }) => ({ pipeline: 'shelves', lane: partition }),
       follow: true,

@@ -25,24 +25,6 @@ export interface LaneSupervisorOptions {
   readonly emit: (event: RunEvent) => void;
 }
 
-/** Opens and runs the lanes that the group assigns to this process, and releases the lanes that the group revokes. */
-export interface LaneSupervisor {
-  /** Sets the partitions of this process: opens the lanes that are new, and releases those that aren't in the list. */
-  assign(partitions: readonly TopicPartition[]): void;
-  /** Call it when other processes might hold this process's lanes. A lost lane is then taken again only after the next `assign`. */
-  doubt(): void;
-  /** Resolves when every lane assigned so far is open. If one fails, releases all lanes and throws its error. */
-  opened(): Promise<void>;
-  /** Runs the lanes until the run ends. Resolves with the errors of lanes and of the group. */
-  run(): Promise<readonly unknown[]>;
-  /** Ends all work with an error of the group. */
-  fail(error: unknown): void;
-  close(): Promise<void>;
-  gauges(): RunGauges;
-  /** The unfinished work of the lanes that this process holds, and of those that failed here. */
-  left(): readonly LaneWork[];
-}
-
 interface Supervised extends LaneName {
   readonly leave: AbortController;
   readonly opened: Promise<void>;
@@ -59,79 +41,168 @@ const LANE_AGAIN_MS = 1_500;
  */
 const OTHERS_LIVE_MS = 8_000;
 
-export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, clock, emit }: LaneSupervisorOptions): LaneSupervisor {
-  const supervised = new Map<string, Supervised>();
+/** Opens and runs the lanes that the group assigns to this process, and releases the lanes that the group revokes. */
+export class LaneSupervisor {
+  readonly #options: LaneSupervisorOptions;
+  readonly #supervised = new Map<string, Supervised>();
   /** The latest work on each lane, by the lane's partition. A lane stays in the map after it is revoked. */
-  const works = new Map<string, Promise<void>>();
-  const failures: unknown[] = [];
-  const started = Promise.withResolvers<void>();
-  const over = Promise.withResolvers<void>();
-  const stop = new AbortController();
+  readonly #works = new Map<string, Promise<void>>();
+  readonly #failures: unknown[] = [];
+  readonly #started = Promise.withResolvers<void>();
+  readonly #over = Promise.withResolvers<void>();
+  readonly #stop = new AbortController();
+  /** Ends the work of all lanes. */
+  readonly #all: AbortSignal;
   /** Cancels the scheduled end of an idle run. Set while that end is scheduled. */
-  let cancelEnd: (() => void) | undefined;
-  let isCertain = false;
-  let assigned: number | undefined;
-  let certain = Promise.withResolvers<void>();
+  #cancelEnd: (() => void) | undefined;
+  #isCertain = false;
+  #assigned: number | undefined;
+  #certain = Promise.withResolvers<void>();
   /** True after the run has ended. A lane that is assigned later isn't opened. */
-  let isOver = false;
-  const all = AbortSignal.any([signal, stop.signal]);
+  #isOver = false;
 
-  const endIfIdle = (): void => {
-    const current = [...supervised.values()];
-    if (current.some(({ ended }) => !ended)) return;
-    const failed = current.length > 0 && failures.length > 0;
-    if (all.aborted || failed || (!follow && current.length >= lanes)) over.resolve();
-    // The group may still assign lanes of a killed process to this one, so the run ends only after a delay.
-    else if (!follow) cancelEnd ??= clock.schedule(OTHERS_LIVE_MS, over.resolve);
-  };
-  const stay = (): void => {
-    cancelEnd?.();
-    cancelEnd = undefined;
-  };
+  constructor(options: LaneSupervisorOptions) {
+    this.#options = options;
+    this.#all = AbortSignal.any([options.signal, this.#stop.signal]);
+  }
 
-  const isAnyAtWork = (but: Supervised): boolean => [...supervised.values()].some((entry) => entry !== but && !entry.ended);
+  /** Sets the partitions of this process: opens the lanes that are new, and releases those that aren't in the list. */
+  assign(partitions: readonly TopicPartition[]): void {
+    const wasCertain = this.#isCertain;
+    this.#isCertain = true;
+    this.#certain.resolve();
+    this.#stay();
+    if (partitions.length !== this.#assigned) this.#options.emit({ type: 'lanes-assigned', lanes: partitions.length });
+    this.#assigned = partitions.length;
+    const wanted = new Map(partitions.map((partition) => [`${partition.topic}-${partition.partition}`, partition]));
+    for (const [name, entry] of this.#supervised) {
+      if (wanted.has(name)) continue;
+      this.#supervised.delete(name);
+      entry.leave.abort();
+    }
+    // Other processes might have taken these lanes in the meantime.
+    if (!wasCertain) for (const { held } of this.#supervised.values()) held?.confirm();
+    for (const [name, partition] of wanted) if (!this.#supervised.has(name)) this.#begin(name, partition);
+    this.#endIfIdle();
+  }
 
-  const begin = (name: string, partition: TopicPartition): void => {
-    if (isOver) return;
+  /** Call it when other processes might hold this process's lanes. A lost lane is then taken again only after the next `assign`. */
+  doubt(): void {
+    if (this.#isCertain) this.#certain = Promise.withResolvers();
+    this.#isCertain = false;
+  }
+
+  /** Resolves when every lane assigned so far is open. If one fails, releases all lanes and throws its error. */
+  async opened(): Promise<void> {
+    const awaited = new Set<Supervised>();
+    const more = (): readonly Supervised[] => [...this.#supervised.values()].filter((entry) => !awaited.has(entry));
+    try {
+      for (let lanes = more(); lanes.length > 0; lanes = more()) {
+        for (const lane of lanes) awaited.add(lane);
+        await Promise.all(lanes.map((lane) => lane.opened));
+      }
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  /** Runs the lanes until the run ends. Resolves with the errors of lanes and of the group. */
+  async run(): Promise<readonly unknown[]> {
+    const { lanes, follow, closed, emit } = this.#options;
+    const forget = onAbort(this.#all, () => this.#endIfIdle());
+    this.#started.resolve();
+    if (!follow && this.#supervised.size === 0) {
+      const message = `other processes of the group hold all lanes; this one ends if none is released within ${OTHERS_LIVE_MS / 1_000} s`;
+      emit({ type: 'notice', level: 'info', message });
+    }
+    this.#endIfIdle();
+    await untilAborted(closed, this.#over.promise);
+    this.#isOver = true;
+    this.#stay();
+    if (!this.#all.aborted && this.#supervised.size < lanes) emit({ type: 'lanes-elsewhere', lanes: lanes - this.#supervised.size });
+    forget();
+    await this.#givenUp();
+    return this.#failures;
+  }
+
+  /** Ends all work with an error of the group. */
+  fail(error: unknown): void {
+    this.#failures.push(error);
+    this.#stop.abort();
+  }
+
+  async close(): Promise<void> {
+    this.#isOver = true;
+    this.#stop.abort();
+    this.#stay();
+    this.#started.resolve();
+    await this.#givenUp();
+  }
+
+  gauges(): RunGauges {
+    const all = [...this.#supervised.values()].flatMap(({ held }) => held?.gauges() ?? []);
+    return {
+      budgets: all.flatMap(({ budgets }) => budgets),
+      credits: all.flatMap(({ credits }) => credits),
+      work: all.flatMap(({ work }) => work),
+      lanes: all.flatMap(({ lanes }) => lanes),
+      outages: all.flatMap(({ outages }) => outages),
+    };
+  }
+
+  /** The unfinished work of the lanes that this process holds, and of those that failed here. */
+  left(): readonly LaneWork[] {
+    return [...this.#supervised.values()].flatMap(({ held, unfinished }) => held?.left() ?? unfinished ?? []);
+  }
+
+  #begin(name: string, partition: TopicPartition): void {
+    if (this.#isOver) return;
+    const { laneOf } = this.#options;
     const opened = Promise.withResolvers<void>();
     const entry: Supervised = { ...laneOf(partition), leave: new AbortController(), opened: opened.promise, held: undefined, ended: false };
-    supervised.set(name, entry);
+    this.#supervised.set(name, entry);
     opened.promise.catch(() => undefined);
     // If the lane is assigned again, open it only after the earlier work has released it.
-    const work = (works.get(name) ?? Promise.resolve())
-      .then(() => workOn(entry, opened.resolve))
+    const work = (this.#works.get(name) ?? Promise.resolve())
+      .then(() => this.#workOn(entry, opened.resolve))
       .catch((error: unknown) => {
-        if (!entry.leave.signal.aborted && !all.aborted) {
-          failures.push(error);
-          // If no other lane is at work, the run ends and reports this error itself.
-          if (isAnyAtWork(entry))
-            emit({ type: 'lane-left', pipeline: entry.pipeline, lane: entry.lane, reason: messageOf(error), failed: true });
-        }
+        this.#noteFailure(entry, error);
         // A lane that the group has revoked doesn't fail the start of the run.
         if (!entry.leave.signal.aborted) opened.reject(error);
       })
       .finally(() => {
         entry.ended = true;
         opened.resolve();
-        endIfIdle();
+        this.#endIfIdle();
       });
-    works.set(name, work);
-  };
+    this.#works.set(name, work);
+  }
 
-  const workOn = async (entry: Supervised, opened: () => void): Promise<void> => {
+  #noteFailure(entry: Supervised, error: unknown): void {
+    if (entry.leave.signal.aborted || this.#all.aborted) return;
+    this.#failures.push(error);
+    // If no other lane is at work, the run ends and reports this error itself.
+    const isAnyAtWork = [...this.#supervised.values()].some((other) => other !== entry && !other.ended);
     const { pipeline, lane } = entry;
-    const leave = AbortSignal.any([entry.leave.signal, all]);
+    if (isAnyAtWork) this.#options.emit({ type: 'lane-left', pipeline, lane, reason: messageOf(error), failed: true });
+  }
+
+  async #workOn(entry: Supervised, opened: () => void): Promise<void> {
+    const { open, clock, emit } = this.#options;
+    const { pipeline, lane } = entry;
+    const leave = AbortSignal.any([entry.leave.signal, this.#all]);
     while (!leave.aborted) {
       let reason: string | undefined;
       try {
         entry.held = await open({ pipeline, lane }, leave);
         emit({ type: 'lane-opened', pipeline, lane });
         opened();
-        await started.promise;
+        await this.#started.promise;
         await entry.held.run(leave);
         const lost = entry.held.lost();
         // The lane has finished the requests that were left. The run still reports those that the log deleted.
-        if (lost !== undefined && !leave.aborted) failures.push(lost);
+        if (lost !== undefined && !leave.aborted) this.#failures.push(lost);
       } catch (error) {
         if (error instanceof LaneLostError) reason = `${error.by ?? 'another process'} has taken it over`;
         else {
@@ -147,95 +218,29 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
         emit({ type: 'lane-left', pipeline, lane, ...(reason !== undefined && { reason }) });
       if (reason === undefined) return;
       await untilAborted(leave, pause({ clock, ms: LANE_AGAIN_MS, signal: leave }));
-      await untilAborted(leave, certain.promise);
+      await untilAborted(leave, this.#certain.promise);
     }
-  };
+  }
+
+  #endIfIdle(): void {
+    const { lanes, follow, clock } = this.#options;
+    const current = [...this.#supervised.values()];
+    if (current.some(({ ended }) => !ended)) return;
+    const failed = current.length > 0 && this.#failures.length > 0;
+    if (this.#all.aborted || failed || (!follow && current.length >= lanes)) this.#over.resolve();
+    // The group may still assign lanes of a killed process to this one, so the run ends only after a delay.
+    else if (!follow) this.#cancelEnd ??= clock.schedule(OTHERS_LIVE_MS, this.#over.resolve);
+  }
+
+  #stay(): void {
+    this.#cancelEnd?.();
+    this.#cancelEnd = undefined;
+  }
 
   /** Resolves when every lane is released, or when `closed` aborts. */
-  const givenUp = async (): Promise<void> => await untilAborted(closed, Promise.allSettled(works.values()));
-
-  const held = (): readonly PipelineLane[] => [...supervised.values()].flatMap((entry) => entry.held ?? []);
-
-  const close = async (): Promise<void> => {
-    isOver = true;
-    stop.abort();
-    stay();
-    started.resolve();
-    await givenUp();
-  };
-
-  return {
-    doubt() {
-      if (isCertain) certain = Promise.withResolvers();
-      isCertain = false;
-    },
-    assign(partitions) {
-      const wasCertain = isCertain;
-      isCertain = true;
-      certain.resolve();
-      stay();
-      if (partitions.length !== assigned) emit({ type: 'lanes-assigned', lanes: partitions.length });
-      assigned = partitions.length;
-      const wanted = new Map(partitions.map((partition) => [`${partition.topic}-${partition.partition}`, partition]));
-      for (const [name, entry] of supervised) {
-        if (wanted.has(name)) continue;
-        supervised.delete(name);
-        entry.leave.abort();
-      }
-      // Other processes might have taken these lanes in the meantime.
-      if (!wasCertain) for (const { held } of supervised.values()) held?.confirm();
-      for (const [name, partition] of wanted) if (!supervised.has(name)) begin(name, partition);
-      endIfIdle();
-    },
-    async opened() {
-      const awaited = new Set<Supervised>();
-      const more = (): readonly Supervised[] => [...supervised.values()].filter((entry) => !awaited.has(entry));
-      try {
-        for (let lanes = more(); lanes.length > 0; lanes = more()) {
-          for (const lane of lanes) awaited.add(lane);
-          await Promise.all(lanes.map((lane) => lane.opened));
-        }
-      } catch (error) {
-        await close();
-        throw error;
-      }
-    },
-    async run() {
-      const forget = onAbort(all, endIfIdle);
-      started.resolve();
-      if (!follow && supervised.size === 0) {
-        emit({
-          type: 'notice',
-          level: 'info',
-          message: `other processes of the group hold all lanes; this one ends if none is released within ${OTHERS_LIVE_MS / 1_000} s`,
-        });
-      }
-      endIfIdle();
-      await untilAborted(closed, over.promise);
-      isOver = true;
-      stay();
-      if (!all.aborted && supervised.size < lanes) emit({ type: 'lanes-elsewhere', lanes: lanes - supervised.size });
-      forget();
-      await givenUp();
-      return failures;
-    },
-    fail(error) {
-      failures.push(error);
-      stop.abort();
-    },
-    close,
-    gauges() {
-      const all = held().map((lane) => lane.gauges());
-      return {
-        budgets: all.flatMap(({ budgets }) => budgets),
-        credits: all.flatMap(({ credits }) => credits),
-        work: all.flatMap(({ work }) => work),
-        lanes: all.flatMap(({ lanes: some }) => some),
-        outages: all.flatMap(({ outages }) => outages),
-      };
-    },
-    left: () => [...supervised.values()].flatMap(({ held, unfinished }) => held?.left() ?? unfinished ?? []),
-  };
+  async #givenUp(): Promise<void> {
+    await untilAborted(this.#options.closed, Promise.allSettled(this.#works.values()));
+  }
 }
 
 function messageOf(error: unknown): string {

@@ -19,9 +19,9 @@ function lists(periods: readonly number[], { markedMsAgo = 0, failures = 0 } = {
     until: Math.min(...markers.map(({ everyMs, at }) => at + everyMs)),
   });
   let left = failures;
-  listSchedule({
-    nothingDue: nothingDue(),
-    async enqueueDue() {
+  listSchedule(
+    nothingDue(),
+    async () => {
       looks.push(clock.monotonicMs());
       if (left-- > 0) throw new Error('the log is busy');
       const now = clock.epochMs();
@@ -33,8 +33,8 @@ function lists(periods: readonly number[], { markedMsAgo = 0, failures = 0 } = {
       return nothingDue();
     },
     clock,
-    onFailure: (_, retryInMs) => told.push(retryInMs),
-  });
+    (_, retryInMs) => told.push(retryInMs),
+  );
   return { clock, looks, enqueued, told };
 }
 
@@ -94,15 +94,16 @@ test('a stop leaves no timer, even during a check', async () => {
   const looking = Promise.withResolvers<never>();
   const told: unknown[] = [];
   const now = clock.epochMs();
-  const schedule = {
-    nothingDue: { from: now - HOUR, until: now + 1 },
-    enqueueDue: () => looking.promise,
-    clock,
-    onFailure: (e: unknown) => told.push(e),
-  };
-  listSchedule(schedule)();
+  const schedule = () =>
+    listSchedule(
+      { from: now - HOUR, until: now + 1 },
+      () => looking.promise,
+      clock,
+      (e) => told.push(e),
+    );
+  schedule()();
   expect(clock.pending).toBe(0);
-  const stop = listSchedule(schedule);
+  const stop = schedule();
   await clock.advance(1);
   stop();
   looking.reject(new Error('the log is closed'));
@@ -113,6 +114,6 @@ test('a stop leaves no timer, even during a check', async () => {
 test('lists without a period need no timer', () => {
   const clock = virtualClock();
   const enqueueDue = () => Promise.reject(new Error('nobody asked'));
-  listSchedule({ nothingDue: { from: -Infinity, until: Infinity }, enqueueDue, clock, onFailure: () => undefined });
+  listSchedule({ from: -Infinity, until: Infinity }, enqueueDue, clock, () => undefined);
   expect(clock.pending).toBe(0);
 });

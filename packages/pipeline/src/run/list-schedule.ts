@@ -1,24 +1,23 @@
 import type { Clock } from '@headgate/throttle';
 import type { NothingDue } from './request-list.ts';
 
-export interface ListScheduleOptions {
-  /** The first time span in which nothing is due. */
-  readonly nothingDue: NothingDue;
-  /** Enqueues due entries. Returns the time in which nothing is due after that. */
-  readonly enqueueDue: () => Promise<NothingDue>;
-  readonly clock: Clock;
-  /** Called if enqueuing fails, with the error and the time until the next attempt, ms. */
-  readonly onFailure: (error: unknown, retryInMs: number) => void;
-}
-
 /**
  * Maximum time between two checks of the wall clock, and between two retries, in ms. A timer alone wouldn't notice that the clock was set.
  */
 const MAX_SLEEP_MS = 60_000;
 const FIRST_RETRY_MS = 1_000;
 
-/** Enqueues entries of lists when they become due by the wall clock. Returns a function that stops the schedule. */
-export function listSchedule({ nothingDue, enqueueDue, clock, onFailure }: ListScheduleOptions): () => void {
+/**
+ * Enqueues entries of lists when they become due by the wall clock. Returns a function that stops the schedule. `nothingDue`: the first time
+ * span in which nothing is due. `enqueueDue`: returns the next one. `onFailure`: called if it rejects, with the error and the time until the
+ * next attempt, ms.
+ */
+export function listSchedule(
+  nothingDue: NothingDue,
+  enqueueDue: () => Promise<NothingDue>,
+  clock: Clock,
+  onFailure: (error: unknown, retryInMs: number) => void,
+): () => void {
   let stopped = false;
   let cancel = (): void => undefined;
   let { from, until } = nothingDue;

@@ -1,12 +1,12 @@
-import { requestAllowance } from '@headgate/sources';
+import { type RequestAllowance, requestAllowance } from '@headgate/sources';
 import { type Clock, systemClock } from '@headgate/throttle';
 import { onAbort, orAborted, untilAborted } from '@headgate/throttle/internal';
 import type { TopicLog } from '@headgate/topics';
 import type { Observable } from 'rxjs';
 import type { Pipeline } from '../definition/pipeline.ts';
 import { digest } from '../topics/digest.ts';
-import type { LaneGauge, RunEvent, RunGauges } from '../events/events.ts';
-import { laneSupervisor } from './lane-supervisor.ts';
+import type { RunEvent, RunGauges } from '../events/events.ts';
+import { LaneSupervisor } from './lane-supervisor.ts';
 import { type LaneRun, openPipelineLane } from './pipeline-lane.ts';
 import { journalReader } from '../lane/lane-journal.ts';
 import { type TopicNaming, lanesOf, requestsTopic, topicNames } from '../topics/names.ts';
@@ -14,10 +14,8 @@ import { PipelineError, pipelineChecks } from '../settings/pipeline-error.ts';
 import { listSchedule } from './list-schedule.ts';
 import { type ListAgain, nothingChosen } from './list-again.ts';
 import { type AgainOptions, enqueueLists } from './request-list.ts';
-import { eventStream } from '../events/event-stream.ts';
-import { runModel } from '../progress/run-model.ts';
+import { RunEvents } from './run-events.ts';
 import type { RunSnapshot } from '../progress/run-snapshot.ts';
-import { serviceWatch } from './service-watch.ts';
 import { openSerializers } from '../topics/topic.ts';
 import { topicSpecs } from '../topics/topics.ts';
 import { openTracing } from '../events/tracing.ts';
@@ -108,74 +106,23 @@ export interface RunResult {
  * share a process.
  */
 export async function start(options: StartOptions): Promise<Running> {
-  const {
-    log,
-    pipelines,
-    group = 'headgate',
-    lanes = 1,
-    follow = false,
-    maxRequests,
-    validate = false,
-    clock = systemClock(),
-    env = process.env,
-  } = options;
+  const { log, pipelines, group = 'headgate', lanes = 1, follow = false, validate = false } = options;
+  const { maxRequests, clock = systemClock(), env = process.env } = options;
   const names = topicNames(options.topics);
   check(pipelines, lanes, maxRequests);
   const keys = options.keys && new Set(options.keys);
   const again = options.again && { ...options.again, keys };
   const noneChosen = again && nothingChosen(pipelines, again);
   if (noneChosen !== undefined) throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message: `start: again: ${noneChosen}` });
-  const model = runModel({ clock, pipelines });
-  const stream = eventStream();
-  let isObserverBroken = false;
-  /** The lanes that this run has opened and that it hasn't left, for the last snapshot: released lanes have no gauges. */
-  const worked = new Map<string, LaneGauge>();
-  const emit = (event: RunEvent): void => {
-    if (event.type === 'lane-opened' || event.type === 'lane-left') {
-      const { pipeline, lane } = event;
-      const name = `${pipeline}/${lane}`;
-      if (event.type === 'lane-left') worked.delete(name);
-      else worked.set(name, { pipeline, lane, inWork: 0, behind: 0, isCounted: true, keys: 0 });
-    }
-    model.apply(event);
-    stream.emit(event);
-    try {
-      options.onEvent?.(event);
-    } catch (error) {
-      if (!isObserverBroken) {
-        isObserverBroken = true;
-        emit({
-          type: 'notice',
-          level: 'warn',
-          message: `onEvent threw ${String(error)}. Headgate still calls it for later events. Fix it.`,
-        });
-      }
-    }
-    if (event.type === 'attempt') watchService(event);
-    if (event.type === 'service-unavailable' && options.onEvent === undefined && !stream.isObserved) warnOf(event);
-  };
-  const allowance =
-    maxRequests === undefined
-      ? undefined
-      : requestAllowance({
-          max: maxRequests,
-          onUsedUp() {
-            emit({ type: 'notice', level: 'info', message: `the run stops: it sent its maximum of ${maxRequests} HTTP requests` });
-            stopping.abort();
-          },
-        });
-  const watchService = serviceWatch({ ...model, emit });
+  const events = new RunEvents(clock, pipelines, options.onEvent);
   const stopping = new AbortController();
   const signal = options.signal === undefined ? stopping.signal : AbortSignal.any([options.signal, stopping.signal]);
-
   signal.throwIfAborted();
   const tracing = await openTracing(clock);
-  const serializers = await orAborted(signal, openSerializers({ pipelines, names, signal }));
+  const serializers = await orAborted(signal, openSerializers(pipelines, names, signal));
   const { warnings } = await orAborted(signal, log.createTopics(topicSpecs(pipelines, { lanes, names })));
-  for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
+  for (const message of warnings) events.notice('warn', message);
   const ownDeadline = stopDeadline({ clock, signal });
-  const deadline = options.deadline ?? ownDeadline;
-  const byTopic = new Map(pipelines.map((pipeline) => [requestsTopic(pipeline, names), pipeline]));
   const run: LaneRun = {
     log,
     group,
@@ -186,146 +133,201 @@ export async function start(options: StartOptions): Promise<Running> {
     serializers,
     clock,
     env,
-    emit,
-    onCommit: (pipeline, ms) => model.committed(pipeline, ms),
+    emit: events.emit,
+    onCommit: (pipeline, ms) => events.model.committed(pipeline, ms),
     tracing,
-    journals: journalReader({ log, group, clock }),
-    allowance,
+    journals: journalReader(log, group, clock),
+    allowance: allowanceOf(maxRequests, events, stopping),
     keys,
-    deadline,
+    deadline: options.deadline ?? ownDeadline,
   };
-  const supervisor = laneSupervisor({
-    open: (lane, leave) => {
+  const supervisor = supervisorOf(run, pipelines, signal);
+  const leave = await joined(run, pipelines, events, supervisor, again && { ...again, lanes }, signal, ownDeadline);
+  return new StartedRun(run, pipelines, events, supervisor, stopping, signal, leave);
+}
+
+function allowanceOf(max: number | undefined, events: RunEvents, stopping: AbortController): RequestAllowance | undefined {
+  if (max === undefined) return undefined;
+  return requestAllowance({
+    max,
+    onUsedUp() {
+      events.notice('info', `the run stops: it sent its maximum of ${max} HTTP requests`);
+      stopping.abort();
+    },
+  });
+}
+
+function supervisorOf(run: LaneRun, pipelines: readonly Pipeline[], signal: AbortSignal): LaneSupervisor {
+  const byTopic = new Map(pipelines.map((pipeline) => [requestsTopic(pipeline, run.names), pipeline]));
+  return new LaneSupervisor({
+    open(lane, leave) {
       const pipeline = pipelines.find(({ name }) => name === lane.pipeline);
       if (pipeline === undefined) throw new TypeError(`This run has no pipeline ${lane.pipeline}.`);
       return openPipelineLane(run, pipeline, lane.lane, leave);
     },
     laneOf: ({ topic, partition }) => ({ pipeline: byTopic.get(topic)?.name ?? topic, lane: partition }),
-    lanes: pipelines.reduce((sum, pipeline) => sum + lanesOf(pipeline, lanes), 0),
-    follow,
+    lanes: pipelines.reduce((sum, pipeline) => sum + lanesOf(pipeline, run.lanes), 0),
+    follow: run.follow,
     signal,
-    closed: deadline.closed,
-    clock,
-    emit,
+    closed: run.deadline.closed,
+    clock: run.clock,
+    emit: run.emit,
   });
+}
+
+/**
+ * Joins the group, opens the lanes that it assigns, and enqueues the lists. Returns a function that ends the schedule of the lists and
+ * leaves the group. If one of these steps fails, leaves and rejects.
+ */
+async function joined(
+  run: LaneRun,
+  pipelines: readonly Pipeline[],
+  events: RunEvents,
+  supervisor: LaneSupervisor,
+  again: (ListAgain & Pick<AgainOptions, 'keys' | 'lanes'>) | undefined,
+  signal: AbortSignal,
+  ownDeadline: Disposable,
+): Promise<() => Promise<void>> {
+  const { log, group, names, clock } = run;
   const list = { log, group, pipelines, names, clock, signal };
+  const onUnfinished: AgainOptions['onUnfinished'] = ({ name }, { size }) => events.notice('warn', unfinishedWords(name, size));
   const joining = log.joinGroup({
     group,
-    topics: [...byTopic.keys()],
-    agreement: fingerprint(pipelines, lanes),
+    topics: pipelines.map((pipeline) => requestsTopic(pipeline, names)),
+    agreement: fingerprint(pipelines, run.lanes),
     onAssigned: (partitions) => supervisor.assign(partitions),
     onUncertain: () => supervisor.doubt(),
     onFailed: (error) => supervisor.fail(error),
   });
-  const onUnfinished: AgainOptions['onUnfinished'] = ({ name }, { size }) => {
-    const [jobs, their, them] =
-      size === 1 ? ["1 job of its list isn't", 'its', 'it'] : [`${size} jobs of its list aren't`, 'their', 'them'];
-    const message = `${name}: ${jobs} finished, or ${their} children aren't. This run continues ${them} and doesn't add ${them} again. To list ${them} again, repeat the command afterward.`;
-    emit({ type: 'notice', level: 'warn', message });
-  };
   let enqueuing: ReturnType<typeof enqueueLists> | undefined;
-  const leave = async (): Promise<void> => {
-    const leaving = async (): Promise<void> => {
-      await Promise.allSettled([supervisor.close(), enqueuing]);
-      await (await joining).leave();
-    };
-    await untilAborted(deadline.closed, leaving());
-  };
   let endSchedule = (): void => undefined;
+  const left = async (): Promise<void> => {
+    await Promise.allSettled([supervisor.close(), enqueuing]);
+    await (await joining).leave();
+  };
+  const leave = async (): Promise<void> => {
+    endSchedule();
+    await untilAborted(run.deadline.closed, left());
+    ownDeadline[Symbol.dispose]();
+  };
   let isMember = false;
   try {
     await orAborted(signal, joining);
     isMember = true;
     await orAborted(signal, supervisor.opened());
     // Only a process that the group has accepted may enqueue the lists.
-    enqueuing = enqueueLists({ ...list, ...(again && { again: { ...again, lanes, onUnfinished } }) });
+    enqueuing = enqueueLists({ ...list, ...(again && { again: { ...again, onUnfinished } }) });
     const nothingDue = await orAborted(signal, enqueuing);
-    if (follow) {
-      endSchedule = listSchedule({
+    if (run.follow) {
+      endSchedule = listSchedule(
         nothingDue,
-        enqueueDue: () => enqueueLists(list),
+        () => enqueueLists(list),
         clock,
-        onFailure: (error, retryInMs) => {
-          const message = `enqueuing the lists again failed; next attempt in ${Math.round(retryInMs / 1_000)} s: ${(error as Error).message}`;
-          emit({ type: 'notice', level: 'warn', message });
+        (error, retryInMs) => {
+          const retry = `next attempt in ${Math.round(retryInMs / 1_000)} s`;
+          events.notice('warn', `enqueuing the lists again failed; ${retry}: ${(error as Error).message}`);
         },
-      });
+      );
     }
+    return leave;
   } catch (error) {
     // If the group hasn't answered yet, `leave` continues in the background, so that a stop doesn't wait for it.
-    const left = leave();
-    if (isMember || !signal.aborted) await left;
+    const leaving = leave();
+    if (isMember || !signal.aborted) await leaving;
     ownDeadline[Symbol.dispose]();
     throw error;
   }
-
-  let last: RunGauges = { budgets: [], credits: [], work: [], lanes: [], outages: [] };
-  const snapshot = (): RunSnapshot => model.snapshot((last = supervisor.gauges()), () => supervisor.left());
-  const note = (): void => {
-    last = supervisor.gauges();
-    model.forecast(supervisor.left());
-  };
-  const forget = onAbort(signal, note);
-  const work = async (): Promise<RunResult> => {
-    let failures: readonly unknown[];
-    try {
-      failures = await supervisor.run();
-    } finally {
-      forget();
-      endSchedule();
-      await leave();
-      ownDeadline[Symbol.dispose]();
-    }
-    stream.complete();
-    const left = supervisor.left();
-    if (!signal.aborted && (failures.length === 0 || left.length > 0)) model.forecast(left);
-    const outcome = failures.length > 0 ? 'failed' : signal.aborted ? 'stopped' : 'done';
-    return {
-      outcome,
-      failures,
-      snapshot: model.snapshot({ ...last, work: [], outages: [], lanes: ended([...worked.values()], last.lanes) }),
-    };
-  };
-  const done = work();
-  const stop = async (): Promise<RunResult> => {
-    stopping.abort();
-    return await done;
-  };
-  return {
-    events: stream.events,
-    snapshot,
-    async enqueue(given: string | Pipeline, requests: Iterable<unknown>) {
-      const name = typeof given === 'string' ? given : given.name;
-      const pipeline = pipelines.find((candidate) => candidate.name === name);
-      if (pipeline === undefined) {
-        const known = pipelines.map((candidate) => candidate.name).join(', ');
-        throw new PipelineError({
-          code: 'HEADGATE_INVALID_OPTION',
-          message: `enqueue: there is no pipeline ${name}. There are ${known}.`,
-        });
-      }
-      const topic = requestsTopic(pipeline, names);
-      const headers = tracing?.callerHeaders();
-      const records = listOf(name, requests).map((request, i) => ({
-        topic,
-        ...keyedAt(pipeline, request, i),
-        ...(headers && { headers }),
-      }));
-      const positions = await log.append(records);
-      return positions.map(({ partition, offset }) => requestId({ topic, partition }, offset));
-    },
-    stop,
-    done,
-    async [Symbol.asyncDispose]() {
-      await stop();
-    },
-  };
 }
 
-/** Returns the lanes in their last known state, without work in progress. */
-function ended(lanes: readonly LaneGauge[], seen: readonly LaneGauge[]): readonly LaneGauge[] {
-  const isSame = (a: LaneGauge, b: LaneGauge): boolean => a.pipeline === b.pipeline && a.lane === b.lane;
-  return lanes.map((lane) => ({ ...lane, ...seen.find((last) => isSame(last, lane)), inWork: 0, keys: 0 }));
+function unfinishedWords(name: string, count: number): string {
+  const [jobs, their, them] =
+    count === 1 ? ["1 job of its list isn't", 'its', 'it'] : [`${count} jobs of its list aren't`, 'their', 'them'];
+  return `${name}: ${jobs} finished, or ${their} children aren't. This run continues ${them} and doesn't add ${them} again. To list ${them} again, repeat the command afterward.`;
+}
+
+class StartedRun implements Running {
+  readonly events: Observable<RunEvent>;
+  readonly done: Promise<RunResult>;
+  readonly #run: LaneRun;
+  readonly #pipelines: readonly Pipeline[];
+  readonly #events: RunEvents;
+  readonly #supervisor: LaneSupervisor;
+  readonly #stopping: AbortController;
+  /** Aborts when the run stops. */
+  readonly #signal: AbortSignal;
+  readonly #leave: () => Promise<void>;
+  #last: RunGauges = { budgets: [], credits: [], work: [], lanes: [], outages: [] };
+
+  constructor(
+    run: LaneRun,
+    pipelines: readonly Pipeline[],
+    events: RunEvents,
+    supervisor: LaneSupervisor,
+    stopping: AbortController,
+    signal: AbortSignal,
+    leave: () => Promise<void>,
+  ) {
+    this.#run = run;
+    this.#pipelines = pipelines;
+    this.#events = events;
+    this.#supervisor = supervisor;
+    this.#stopping = stopping;
+    this.#signal = signal;
+    this.#leave = leave;
+    this.events = events.all;
+    this.done = this.#work();
+  }
+
+  snapshot(): RunSnapshot {
+    this.#last = this.#supervisor.gauges();
+    return this.#events.model.snapshot(this.#last, () => this.#supervisor.left());
+  }
+
+  async enqueue(given: string | Pipeline, requests: Iterable<unknown>): Promise<readonly string[]> {
+    const { log, names, tracing } = this.#run;
+    const name = typeof given === 'string' ? given : given.name;
+    const pipeline = this.#pipelines.find((candidate) => candidate.name === name);
+    if (pipeline === undefined) {
+      const message = `enqueue: there is no pipeline ${name}. There are ${this.#pipelines.map((one) => one.name).join(', ')}.`;
+      throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message });
+    }
+    const topic = requestsTopic(pipeline, names);
+    const headers = tracing?.callerHeaders();
+    const records = listOf(name, requests).map((request, i) => ({ topic, ...keyedAt(pipeline, request, i), ...(headers && { headers }) }));
+    const positions = await log.append(records);
+    return positions.map(({ partition, offset }) => requestId({ topic, partition }, offset));
+  }
+
+  async stop(): Promise<RunResult> {
+    this.#stopping.abort();
+    return await this.done;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  async #work(): Promise<RunResult> {
+    const { model } = this.#events;
+    // Keep the state at a stop, because the lanes are released after it.
+    const forget = onAbort(this.#signal, () => {
+      this.#last = this.#supervisor.gauges();
+      model.forecast(this.#supervisor.left());
+    });
+    let failures: readonly unknown[];
+    try {
+      failures = await this.#supervisor.run();
+    } finally {
+      forget();
+      await this.#leave();
+    }
+    this.#events.complete();
+    const left = this.#supervisor.left();
+    if (!this.#signal.aborted && (failures.length === 0 || left.length > 0)) model.forecast(left);
+    const outcome = failures.length > 0 ? 'failed' : this.#signal.aborted ? 'stopped' : 'done';
+    const lanes = this.#events.endedLanes(this.#last.lanes);
+    return { outcome, failures, snapshot: model.snapshot({ ...this.#last, work: [], outages: [], lanes }) };
+  }
 }
 
 function listOf(pipeline: string, requests: unknown): readonly unknown[] {
@@ -341,13 +343,6 @@ function keyedAt(pipeline: Pipeline, request: unknown, index: number) {
     const message = `enqueue: request ${index} of ${pipeline.name}: ${(cause as Error).message} Nothing was added.`;
     throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: pipeline.name, cause });
   }
-}
-
-/** Tells the user of a run without an observer why nothing happens. */
-function warnOf({ pipeline, reason }: Extract<RunEvent, { type: 'service-unavailable' }>): void {
-  process.emitWarning(
-    `${pipeline}: every attempt fails (${reason}). The run retries. Pass onEvent to start, or subscribe to its events, to follow it.`,
-  );
 }
 
 function check(pipelines: readonly Pipeline[], lanes: number, maxRequests = 1): void {
