@@ -261,7 +261,6 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
           return [topics.authors({ key: author, value: { author, page, last, record }, id: String(page) })];
         },
         items: ({ record }) => record.books.length,
-        smallerBy: 'lower books.pageSize',
       }),
     });
   },

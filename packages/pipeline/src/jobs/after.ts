@@ -5,9 +5,9 @@ import { STATE_KEYS } from '../lane/lane-state.ts';
 import { PipelineError } from '../settings/pipeline-error.ts';
 import { reasonOf } from '../topics/dead-letter.ts';
 import { type RequestRecord, requestContent } from '../topics/request.ts';
-import { type PendingRecord, REQUESTS, type TopicMap, countRecords, madeRecord } from '../topics/topic.ts';
+import { type PendingRecord, REQUESTS, type TopicMap, countRecords, logRecords, madeRecord } from '../topics/topic.ts';
 import type { Job, WorkContext } from '../definition/processor.ts';
-import { sizedRecords } from '../lane/record-size.ts';
+import { assertRecordSize } from '../lane/record-size.ts';
 import { pendingDeadLetter } from './pending-dead-letter.ts';
 import type { After, Crawl } from './walk-definition.ts';
 import { rowOf } from './walk-state.ts';
@@ -131,8 +131,7 @@ export function afterWork<Topics extends TopicMap>(
     let made = 0;
     let inFlight: PendingRecord[] = [];
     const commit = async (isLast: boolean): Promise<void> => {
-      const origin = { pipeline, request: crawl.id, defaultId: String(made) };
-      const records = sizedRecords(inFlight, { ...origin, key: crawl.key, lane, name: 'after' });
+      const records = assertRecordSize(logRecords(inFlight, pipeline, crawl.id, String(made)), { pipeline, key: crawl.key, lane });
       const end = isLast ? { finished: [record.offset] } : { state: [afterRow(record, { ...stage, written: made })] };
       await lane.commit({ records, ...end });
       written.upTo = made;

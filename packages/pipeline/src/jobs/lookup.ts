@@ -7,9 +7,9 @@ import { type Rule, checked, guarded, jobError, list, misuse, mustReturn, text, 
 import { pipelineChecks } from '../settings/pipeline-error.ts';
 import { reasonOf } from '../topics/dead-letter.ts';
 import { requestContent } from '../topics/request.ts';
-import { type OwnTopics, type PendingRecord, type TopicMap, countRecords, madeRecord } from '../topics/topic.ts';
+import { type OwnTopics, type TopicMap, countRecords, logRecords, madeRecord } from '../topics/topic.ts';
 import type { Job, Processor, SourceControls, Work, WorkContext } from '../definition/processor.ts';
-import { sizedRecords } from '../lane/record-size.ts';
+import { assertRecordSize } from '../lane/record-size.ts';
 import { type PendingDeadLetter, pendingDeadLetter, requestId } from './pending-dead-letter.ts';
 import type { LookupDeadLetter, LookupDefinition, LookupOutcome } from './lookup-definition.ts';
 import { dropAfter } from './after.ts';
@@ -69,11 +69,6 @@ interface LookupJob<Request> {
   readonly key: string;
   /** Ends the job: its result is durable, or it is left to the next run. With an error, the lane can't continue. */
   readonly end: PromiseWithResolvers<void>;
-}
-
-interface KeyOutcome {
-  readonly pending: PendingRecord[];
-  readonly deadLetters: LookupDeadLetter[];
 }
 
 class LookupWork<Api extends SourceControls, Request, Answers, Topics extends TopicMap> implements Work<Request> {
@@ -229,25 +224,27 @@ class LookupWork<Api extends SourceControls, Request, Answers, Topics extends To
     if (this.#cancelTimer === undefined) this.#sendBatches(this.#underWay.size === 0 ? 1 : this.#definition.size);
   }
 
-  async #deliver(batch: readonly LookupJob<Request>[], given: Answers): Promise<void> {
+  async #deliver(batch: readonly LookupJob<Request>[], answers: Answers): Promise<void> {
     const { pipeline, lane, emit, tracing } = this.#context;
-    let answers: readonly KeyOutcome[];
+    let outcome: LookupOutcome;
     try {
-      answers = this.#outcomesOf(batch, given);
+      outcome = this.#outcomeOf(batch, answers);
     } catch (error) {
       await this.#writeFailed(batch, error);
       return;
     }
+    const pendingByKey = Map.groupBy(outcome.records, ({ index }) => index);
+    const deadByKey = Map.groupBy(outcome.deadLetters ?? [], ({ index }) => index);
     const failed: PendingDeadLetter[] = [];
     const records: (NewRecord | RecordSeries)[] = [];
     const counts: Record<string, number> = {};
     for (const [index, job] of batch.entries()) {
-      const { pending = [], deadLetters = [] } = answers[index] ?? {};
       const { id, key } = job;
+      const pending = (pendingByKey.get(index) ?? []).map(({ record }) => record);
       let failure: PendingDeadLetter | undefined;
       try {
-        const of = { pipeline, request: id, defaultId: key, origin: job.job.record, headers: tracing?.headers(batch) };
-        for (const one of sizedRecords(pending, { ...of, key, lane, name: 'records' })) records.push(one);
+        const own = logRecords(pending, pipeline, id, key, job.job.record, tracing?.headers(batch));
+        for (const one of assertRecordSize(own, { pipeline, key, lane })) records.push(one);
         countRecords(pending, counts);
       } catch (error) {
         if (endsLane(error)) throw error;
@@ -255,32 +252,22 @@ class LookupWork<Api extends SourceControls, Request, Answers, Topics extends To
       }
       // Write the dead letter of a part even if its key failed. The part can belong to another key, so a replay of this key might not
       // return it.
-      for (const { error, part } of deadLetters)
+      for (const { error, part } of deadByKey.get(index) ?? [])
         if (part !== undefined || failure === undefined) failed.push(this.#deadLetterOf(job, error, part));
       if (failure !== undefined) failed.push(failure);
     }
     await this.#write(batch, records, failed, () => emit({ type: 'records-written', pipeline, kind: 'keys', counts }));
   }
 
-  /** Returns the outcome of each key, in the order of the batch. Throws if `records` returns an index that no requested key has. */
-  #outcomesOf(batch: readonly LookupJob<Request>[], answers: Answers): readonly KeyOutcome[] {
+  /** Returns the outcome of a batch. Throws if it has an index that no requested key has. */
+  #outcomeOf(batch: readonly LookupJob<Request>[], answers: Answers): LookupOutcome {
     const { pipeline, topics } = this.#context;
-    const outcomes = batch.map((): KeyOutcome => ({ pending: [], deadLetters: [] }));
-    const outcomeOf = (index: number): KeyOutcome => {
-      const found = outcomes[index];
-      if (found === undefined)
-        throw misuse(
-          { pipeline, name: 'records' },
-          `returned an answer for key ${textOf(index)} of ${batch.length}`,
-          'It must return only keys that were requested',
-        );
-      return found;
-    };
     const requested = batch.map(({ key, request, id }) => ({ key, request, id }));
-    const { records, deadLetters = [] } = this.#definition.records(answers, { requested, topics });
-    for (const { index, record } of records) outcomeOf(index).pending.push(record);
-    for (const dead of deadLetters) outcomeOf(dead.index).deadLetters.push(dead);
-    return outcomes;
+    const outcome = this.#definition.records(answers, { requested, topics });
+    const wrong = [...outcome.records, ...(outcome.deadLetters ?? [])].find(({ index }) => batch[index] === undefined);
+    if (wrong === undefined) return outcome;
+    const what = `returned an answer for key ${textOf(wrong.index)} of ${batch.length}`;
+    throw misuse({ pipeline, name: 'records' }, what, 'It must return only keys that were requested');
   }
 
   #deadLetterOf({ id, key, job }: LookupJob<Request>, error: unknown, part?: LookupDeadLetter['part']): PendingDeadLetter {

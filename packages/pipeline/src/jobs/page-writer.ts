@@ -4,12 +4,12 @@ import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { reasonOf } from '../topics/dead-letter.ts';
 import { type PendingDeadLetter, pendingDeadLetter } from './pending-dead-letter.ts';
 import { FROM_START, requestContent } from '../topics/request.ts';
-import { type PendingRecord, REQUESTS, type TopicMap, countRecords } from '../topics/topic.ts';
+import { type PendingRecord, REQUESTS, type TopicMap, countRecords, logRecords } from '../topics/topic.ts';
 import { jobError, userError } from '../topics/user-function.ts';
 import type { StateChange } from '../lane/lane.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import type { WorkContext } from '../definition/processor.ts';
-import { assertRecordSize, sizedRecords } from '../lane/record-size.ts';
+import { assertRecordSize } from '../lane/record-size.ts';
 import type { Reason } from '../events/events.ts';
 import { type AfterStage, afterRow } from './after.ts';
 import type { HeldPage, HeldParts } from './held-parts.ts';
@@ -68,7 +68,7 @@ export class PageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, 
     const checkpoint: StateChange = [STATE_KEYS.job + String(record.offset), written];
     const records = [
       ...this.#started(walk),
-      ...this.#recordsOf(walk, pending, String(number), 'records', `page ${number}`, definition.smallerBy),
+      ...this.#recordsOf(walk, pending, String(number), `page ${number}`),
       ...deadLetters.map((dead) => dead.record),
       ...(isLast ? this.#lifecycle(walk, { state: 'completed', pages: number, items: total, warnings }) : []),
     ];
@@ -176,26 +176,24 @@ export class PageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, 
   #lifecycle(walk: Walk<Request, Cursor>, change: WalkChange) {
     const { key, request, id } = walk;
     const pending = [...(this.#definition.lifecycle?.(change, { request, key, id, topics: this.#context.topics }) ?? [])];
-    return this.#recordsOf(walk, pending, change.state, 'lifecycle', `the record of its state "${change.state}"`);
+    return this.#recordsOf(walk, pending, change.state, `the record of its state "${change.state}"`);
   }
 
   #recordsOf(
     walk: Walk<Request, Cursor>,
     pending: readonly PendingRecord[],
     defaultId: string,
-    name: string,
     which: string,
-    orElse?: string,
   ): readonly (NewRecord | RecordSeries)[] {
     const { pipeline, lane, tracing } = this.#context;
-    const { key, id: request, record: origin } = walk;
-    return sizedRecords(pending, { pipeline, key, request, origin, lane, headers: tracing?.headers(walk), defaultId, name, which, orElse });
+    const { key, id, record } = walk;
+    return assertRecordSize(logRecords(pending, pipeline, id, defaultId, record, tracing?.headers(walk)), { pipeline, key, lane, which });
   }
 
   /** Throws if a value for the lane's state is too large. */
   #assertStateSize({ key }: Walk<Request, Cursor>, change: StateChange, which: string): void {
     const { pipeline, lane } = this.#context;
-    assertRecordSize([lane.stateRecord(change)], { pipeline, key, lane, name: 'walk', which });
+    assertRecordSize([lane.stateRecord(change)], { pipeline, key, lane, which });
   }
 
   #lastRow(key: string, crawl: LastCrawl): StateChange {

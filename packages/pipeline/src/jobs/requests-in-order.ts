@@ -1,5 +1,22 @@
 import type { ReadOptions, TopicRecord } from '@headgate/topics';
+import { type LaneState, STATE_KEYS } from '../lane/lane-state.ts';
+import { type OffsetRangesSnapshot, offsetRanges } from '../lane/offset-ranges.ts';
 import { type RequestRecord, requestRecord } from '../topics/request.ts';
+import { resumedWalks } from './walk-state.ts';
+
+/** Reads the unfinished jobs of a lane that another process may hold. `state`: the lane's state. */
+export async function* unfinishedJobs(
+  log: RequestsInOrderOptions['log'],
+  topic: string,
+  partition: number,
+  state: LaneState,
+  signal?: AbortSignal,
+): AsyncGenerator<RequestRecord, void, void> {
+  const finished = offsetRanges(state.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined);
+  const resumed = resumedWalks(state.under);
+  for await (const record of requestsInOrder({ log, topic, partition, from: finished.next, resumed, signal }))
+    if (!finished.has(record.offset)) yield record;
+}
 
 export interface RequestsInOrderOptions {
   readonly log: { readBytes(options: ReadOptions): AsyncIterable<TopicRecord<Uint8Array>> };

@@ -1,6 +1,6 @@
 import type { Left, Processor } from '../definition/processor.ts';
-import { sizedRecords } from '../lane/record-size.ts';
-import type { TopicMap } from '../topics/topic.ts';
+import { assertRecordSize } from '../lane/record-size.ts';
+import { type TopicMap, logRecords } from '../topics/topic.ts';
 import { guard, list } from '../topics/user-function.ts';
 import { dropAfter } from './after.ts';
 import { requestId } from './pending-dead-letter.ts';
@@ -27,7 +27,7 @@ export function split<Request, Topics extends TopicMap>(into: (request: Request)
           const id = requestId(lane, record.offset);
           const of = { pipeline, name: 'split' };
           const jobs = [...guard(of, list, () => into(request))].map((one) => topics.requests(one));
-          const records = sizedRecords(jobs, { ...of, key: record.key || id, request: id, defaultId: 'job', origin: record, lane });
+          const records = assertRecordSize(logRecords(jobs, pipeline, id, 'job', record), { pipeline, key: record.key || id, lane });
           return lane.commit({ records, finished: [record.offset] });
         },
         flush: () => undefined,

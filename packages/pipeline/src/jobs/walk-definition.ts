@@ -43,8 +43,6 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
     change: WalkChange,
     at: Omit<WalkPosition<Request, Topics>, 'page' | 'carried' | 'carrying' | 'warn' | 'refuse' | 'isHeld'>,
   ): Iterable<PendingRecord>;
-  /** Cure in the dead letter of a page with a record that is too large for its topic, such as `take smaller pages`. Default: none. */
-  readonly smallerBy?: string;
   /**
    * Returns true if a request is for all pages. Default: every request is. Other walks don't count as the key's last walk: `after` isn't
    * called, and nothing is carried over.

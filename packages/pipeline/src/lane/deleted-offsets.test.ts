@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { endOfDeleted } from './deleted-offsets.ts';
 
-const lane = { topic: 'shelves.requests', partition: 1, from: 5, isFinished: (offset: number) => offset === 7 };
+const lane = { topic: 'shelves.requests', partition: 1, isFinished: (offset: number) => offset === 7 };
 const log = (earliest: number) => ({
   listTopics: () =>
     Promise.resolve([{ name: lane.topic, partitions: 2, offsets: [0, earliest].map((first) => ({ earliest: first, end: 100 })) }]),
@@ -13,5 +13,5 @@ it.each([
   { what: 'those before kept ones', earliest: 10, kept: [8, 9], end: 10 },
   { what: 'no end marker alone behind a request that is known', earliest: 9, kept: [5, 6], end: undefined },
 ])('finds $what', async ({ earliest, kept, end }) => {
-  expect(await endOfDeleted(log(earliest), { ...lane, kept: new Set(kept) })).toBe(end);
+  expect(await endOfDeleted(log(earliest), lane, 5, new Set(kept))).toBe(end);
 });

@@ -2,20 +2,16 @@ import type { TopicLog } from '@headgate/topics';
 import { PipelineError } from '../settings/pipeline-error.ts';
 import type { Lane } from './lane.ts';
 
-export interface UnreadOffsets extends Pick<Lane, 'topic' | 'partition' | 'isFinished'> {
-  /** The first offset that the lane hasn't read. */
-  readonly from: number;
-  /** Offsets of unfinished requests that the lane's state contains. */
-  readonly kept: ReadonlySet<number>;
-}
-
 /**
  * Returns the first offset that a lane's requests topic still has, if the log deleted requests before the lane read them; otherwise
- * undefined. A single deleted offset is taken for the end marker of a transaction.
+ * undefined. A single deleted offset is taken for the end marker of a transaction. `from`: the first offset that the lane hasn't read.
+ * `kept`: offsets of unfinished jobs that the lane's state contains.
  */
 export async function endOfDeleted(
   log: Pick<TopicLog, 'listTopics'>,
-  { topic, partition, from, isFinished, kept }: UnreadOffsets,
+  { topic, partition, isFinished }: Pick<Lane, 'topic' | 'partition' | 'isFinished'>,
+  from: number,
+  kept: ReadonlySet<number>,
 ): Promise<number | undefined> {
   const [found] = await log.listTopics([topic]);
   const earliest = found?.offsets[partition]?.earliest ?? 0;

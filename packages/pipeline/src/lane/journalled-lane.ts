@@ -25,7 +25,18 @@ export interface OpenJournalledLaneOptions extends Pick<OpenLaneOptions, 'log' |
  * `StateLostError` if the lane's state doesn't match its requests topic.
  */
 export async function openJournalledLane(options: OpenJournalledLaneOptions): Promise<{ readonly lane: Lane; readonly journal: Journal }> {
-  const { log, group, names, clock, pipeline, number, signal, onlyIfFree = false, onCommit, journals = journalReader(options) } = options;
+  const {
+    log,
+    group,
+    names,
+    clock,
+    pipeline,
+    number,
+    signal,
+    onlyIfFree = false,
+    onCommit,
+    journals = journalReader(log, group, clock),
+  } = options;
   const state = { topic: stateTopic(pipeline, names), partition: number };
   const lane = await openLane({
     log,
@@ -52,8 +63,8 @@ export async function openJournalledLane(options: OpenJournalledLaneOptions): Pr
     });
     lane.noteTopic(id);
     const lanes = lanesOf(pipeline, options.lanes);
-    const inherited = await inheritedBudgets({ journals, stateTopic: state.topic, lane: number, lanes });
-    return { lane, journal: laneJournal({ lane, clock, inherited, lanes }) };
+    const inherited = await inheritedBudgets(journals, state.topic, number, lanes);
+    return { lane, journal: laneJournal(lane, clock, inherited, lanes) };
   } catch (error) {
     await lane.close();
     throw error;

@@ -54,9 +54,9 @@ function movingCredential() {
 
   const open = async (partition: number, windowMs = WINDOW_MS) => {
     const held = lane(partition);
-    const inherited = await inheritedBudgets({ journals, stateTopic: 'state', lane: partition, lanes: LANES });
+    const inherited = await inheritedBudgets(journals, 'state', partition, LANES);
     const budget = rateBudget({ limit: 1_000, windowMs, clock });
-    const journal: Journal = laneJournal({ lane: held, clock, inherited, lanes: LANES });
+    const journal: Journal = laneJournal(held, clock, inherited, LANES);
     const entry = journal.open('app', (): readonly BudgetSnapshot[] => [{ name: 'rate', ...budget.snapshot() }]);
     for (const snapshot of entry.restored ?? []) budget.restore(snapshot);
     return {

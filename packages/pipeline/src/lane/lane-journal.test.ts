@@ -14,7 +14,7 @@ const budget = () => rateBudget({ limit: 15, windowMs: WINDOW_MS, clock });
 
 function journalled(lane: Lane, of: Clock = clock) {
   const own = budget();
-  const entry = laneJournal({ lane, clock: of }).open('app', () => [own.snapshot()]);
+  const entry = laneJournal(lane, of).open('app', () => [own.snapshot()]);
   for (const snapshot of entry.restored ?? []) own.restore(snapshot);
   return { budget: own, entry };
 }
@@ -93,8 +93,8 @@ test('lanes that are opened together read each journal once, and those that are 
       return await place.log.readState(topic, partition);
     },
   });
-  const journals = journalReader({ log, group: 'g', clock });
-  const open = async (of: number) => await inheritedBudgets({ journals, stateTopic: 'shelves.state', lane: of, lanes: 4 });
+  const journals = journalReader(log, 'g', clock);
+  const open = async (of: number) => await inheritedBudgets(journals, 'shelves.state', of, 4);
   const found = await Promise.all([0, 1, 2, 3].map(open));
   expect(found.map((records) => records.length)).toEqual([1, 1, 1, 0]);
   expect(reads.toSorted()).toEqual([0, 1, 2, 3]);
@@ -119,14 +119,9 @@ test('requests that a credential has used in another lane still count', async ()
     await lane.close();
   }
   const lane = await shelvesLane({ log, clock });
-  const inherited = await inheritedBudgets({
-    journals: journalReader({ log, group: 'g', clock }),
-    stateTopic: 'shelves.state',
-    lane: 0,
-    lanes: 3,
-  });
+  const inherited = await inheritedBudgets(journalReader(log, 'g', clock), 'shelves.state', 0, 3);
   expect(inherited.map(({ credential }) => credential)).toEqual(['app', 'app']);
-  const journal = laneJournal({ lane, clock, inherited });
+  const journal = laneJournal(lane, clock, inherited);
   const { restored = [] } = journal.open('app', () => []);
   const own = budget();
   for (const snapshot of restored) own.restore(snapshot);
@@ -147,7 +142,7 @@ test('journal records age by the time since the lane was opened', async () => {
   await entry.granted();
   await first.close();
   const lane = await shelvesLane({ log: place.log, clock });
-  const journal = laneJournal({ lane, clock });
+  const journal = laneJournal(lane, clock);
   const heldMs = (): number => journal.open('app', () => []).restored?.[0]?.heldMs ?? 0;
   const before = heldMs();
   await clock.advance(200_000);
@@ -158,7 +153,7 @@ test('journal records age by the time since the lane was opened', async () => {
 test('waits longer for a permit if commits are slow, up to a maximum', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const lane = await shelvesLane({ log: place.log, clock });
-  const leaseAt = (slowestCommitMs: number): number => laneJournal({ lane: { ...lane, slowestCommitMs }, clock }).leaseMs;
+  const leaseAt = (slowestCommitMs: number): number => laneJournal({ ...lane, slowestCommitMs }, clock).leaseMs;
   expect([0, 500, 1_000_000].map(leaseAt)).toEqual([1_000, 2_000, 60_000]);
   await lane.close();
 });

@@ -15,15 +15,6 @@ export interface JournalRecord {
   readonly ageMs: number;
 }
 
-export interface LaneJournalOptions {
-  readonly lane: Pick<Lane, 'partition' | 'stateUnder' | 'beforeCommit' | 'commit' | 'slowestCommitMs'>;
-  readonly clock: Clock;
-  /** Records of other lanes' journals. */
-  readonly inherited?: readonly JournalRecord[];
-  /** Number of lanes of the lane's pipeline. Default 1. */
-  readonly lanes?: number;
-}
-
 /**
  * Minimum and maximum of a permit's lease, in ms. A lease is the time after the permit within which its request must be sent. Slow commits
  * get longer leases.
@@ -39,8 +30,15 @@ const MAX_LEASE_MS = 60_000;
  * wrote them, they count by the time since boot, because an embedded log's clock is the machine's wall clock, which can be set.
  *
  * Each request is in the journal of the lane that sent it. If a credential moves to another lane, its record in the earlier lane stays.
+ *
+ * `inherited`: the records of other lanes' journals. `lanes`: number of lanes of the pipeline.
  */
-export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJournalOptions): Journal {
+export function laneJournal(
+  lane: Pick<Lane, 'partition' | 'stateUnder' | 'beforeCommit' | 'commit' | 'slowestCommitMs'>,
+  clock: Clock,
+  inherited: readonly JournalRecord[] = [],
+  lanes = 1,
+): Journal {
   const openedMs = clock.monotonicMs();
   const own = journalRecords(lane.stateUnder);
   const snapshots = new Map<string, () => readonly BudgetSnapshot[]>();
@@ -67,9 +65,9 @@ export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJour
         changed.add(credential);
         return lane.commit({ records: [] });
       };
-      const age = { sinceMs: clock.monotonicMs() - openedMs, boot: clock.boot?.() };
-      const kept = restored(own, credential, age);
-      const elsewhere = restored(inherited, credential, age)?.map((one) => ({ ...one, elsewhere: true }));
+      const sinceMs = clock.monotonicMs() - openedMs;
+      const kept = restored(own, credential, clock.boot?.(), sinceMs);
+      const elsewhere = restored(inherited, credential, clock.boot?.(), sinceMs)?.map((one) => ({ ...one, elsewhere: true }));
       return {
         restored: (kept ?? elsewhere) && [...(kept ?? []), ...(elsewhere ?? [])],
         granted,
@@ -100,12 +98,7 @@ export type JournalReader = (stateTopic: string, lane: number) => Promise<readon
 const READ_AGAIN_MS = 10_000;
 
 /** Creates a reader that reads each journal once for all lanes that are opened within 10 s. */
-export function journalReader(options: {
-  readonly log: Pick<TopicLog, 'readState'>;
-  readonly group: string;
-  readonly clock: Clock;
-}): JournalReader {
-  const { log, group, clock } = options;
+export function journalReader(log: Pick<TopicLog, 'readState'>, group: string, clock: Clock): JournalReader {
   const known = new Map<string, { readonly atMs: number; readonly records: Promise<readonly JournalRecord[]> }>();
   const read = async (stateTopic: string, lane: number): Promise<readonly JournalRecord[]> =>
     journalRecords(laneState(group, await log.readState(stateTopic, lane)).under);
@@ -124,34 +117,29 @@ export function journalReader(options: {
   };
 }
 
-export interface InheritedBudgetsOptions {
-  readonly journals: JournalReader;
-  /** The pipeline's state topic, which has a partition for each lane. */
-  readonly stateTopic: string;
-  readonly lane: number;
-  readonly lanes: number;
-}
-
 /**
  * Reads the budgets in the journals of the other lanes. After a change of lanes or credentials, a credential can come from another lane,
- * and the requests that it sent there still count.
+ * and the requests that it sent there still count. `stateTopic`: the pipeline's state topic, which has a partition for each lane.
  */
-export async function inheritedBudgets({ journals, stateTopic, lane, lanes }: InheritedBudgetsOptions): Promise<readonly JournalRecord[]> {
+export async function inheritedBudgets(
+  journals: JournalReader,
+  stateTopic: string,
+  lane: number,
+  lanes: number,
+): Promise<readonly JournalRecord[]> {
   const others = Array.from({ length: lanes }, (_, other) => other).filter((other) => other !== lane);
   return (await Promise.all(others.map(async (other) => await journals(stateTopic, other)))).flat();
 }
 
-interface RestoredOptions {
-  /** Ms since the journals were read. */
-  readonly sinceMs: number;
-  readonly boot: BootTime | undefined;
-}
-
-/** Returns what the journals contain about a credential's budgets, aged, each lane's by itself. Undefined if they contain nothing. */
+/**
+ * Returns what the journals contain about a credential's budgets, aged, each lane's by itself. Undefined if they contain nothing. `sinceMs`:
+ * ms since the journals were read.
+ */
 export function restored(
   records: readonly JournalRecord[],
   credential: string,
-  { sinceMs, boot }: RestoredOptions,
+  boot: BootTime | undefined,
+  sinceMs = 0,
 ): readonly BudgetSnapshot[] | undefined {
   const found = records.filter((record) => record.credential === credential);
   return found.length === 0 ? undefined : found.flatMap(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs, boot));

@@ -1,25 +1,21 @@
 import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { PipelineError } from '../settings/pipeline-error.ts';
-import { type LogRecordsOptions, type PendingRecord, assertField, logRecords } from '../topics/topic.ts';
+import { assertField } from '../topics/topic.ts';
 import { guard, synchronous } from '../topics/user-function.ts';
 import { type Lane, recordBytes } from './lane.ts';
 
-/** The request that the records belong to, and the lane that writes them. */
+/** The job that the records belong to, and the lane that writes them. */
 export interface RecordSizeOptions {
   readonly pipeline: string;
   readonly key: string;
   readonly lane: Pick<Lane, 'recordLimit' | 'tooLarge'>;
-  /** Name of the definition's function that created the records, such as `records`, for errors. */
-  readonly name: string;
   /** The error's words for the record that is too large, such as `page 28`. Default: `its record`. */
   readonly which?: string;
-  /** Another cure that the error proposes, such as `take smaller pages`. Default: none. */
-  readonly orElse?: string | undefined;
 }
 
 /**
  * Returns the records unchanged. Throws a `PipelineError` (HEADGATE_RECORD_TOO_LARGE) if one exceeds the limit of its topic. This error
- * ends one request, while the log's own error would end the lane.
+ * ends one job, while the log's own error would end the lane.
  */
 export function assertRecordSize(
   records: readonly (NewRecord | RecordSeries)[],
@@ -33,27 +29,14 @@ export function assertRecordSize(
   return records;
 }
 
-/** Calls `logRecords`, and returns its result. Throws like {@link assertRecordSize}. */
-export function sizedRecords(
-  pending: readonly PendingRecord[],
-  options: LogRecordsOptions & RecordSizeOptions,
-): readonly (NewRecord | RecordSeries)[] {
-  return assertRecordSize(logRecords(pending, options), options);
-}
-
-function tooLarge(
-  record: NewRecord,
-  limit: number,
-  { pipeline, key, lane, which = 'its record', orElse }: RecordSizeOptions,
-): PipelineError {
+function tooLarge(record: NewRecord, limit: number, { pipeline, key, lane, which = 'its record' }: RecordSizeOptions): PipelineError {
   const { topic } = record;
   const bytes = recordBytes(record);
   const setting = lane.recordLimit(topic)?.setting;
-  const or = orElse === undefined ? '' : `, or ${orElse}`;
   const cure =
     setting === undefined
-      ? `It can't be stored there${or}.`
-      : `Raise its ${setting.name} from ${setting.value} to at least ${setting.neededFor(bytes)}${or}, then restart the run and re-enqueue the job with \`headgate replay\`.`;
+      ? "It can't be stored there."
+      : `Raise its ${setting.name} from ${setting.value} to at least ${setting.neededFor(bytes)}, then restart the run and re-enqueue the job with \`headgate replay\`.`;
   const message = `${key}: ${which} needs ${bytes} bytes, but ${topic} accepts at most ${limit} bytes. ${cure}`;
   return new PipelineError({ code: 'HEADGATE_RECORD_TOO_LARGE', message, pipeline, key });
 }
@@ -66,7 +49,7 @@ function largeOf(series: RecordSeries, options: RecordSizeOptions): NewRecord | 
   const { topic, key, count, valueAt, parts } = series;
   const { partAt = valueAt, before = '', after = '' } = parts ?? {};
   const { bytes = Infinity } = options.lane.recordLimit(topic) ?? {};
-  return guard(options, synchronous, () => {
+  return guard({ pipeline: options.pipeline, name: 'records' }, synchronous, () => {
     let longest = 0;
     for (let i = 0; i < count; i += 1) {
       const part = partAt(i);

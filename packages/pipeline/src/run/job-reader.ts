@@ -121,10 +121,9 @@ export class JobReader {
   async #searchDeleted(): Promise<void> {
     if (this.#isNew) return;
     const { context, onDeleted } = this.#options;
-    const { topic, partition, isFinished } = context.lane;
     this.#searchedAt = this.#position;
     const from = Math.max(this.#position, this.#deletedTo);
-    const end = await endOfDeleted(context.log, { topic, partition, from, isFinished, kept: this.#kept });
+    const end = await endOfDeleted(context.log, context.lane, from, this.#kept);
     if (end === undefined) return;
     this.#deletedTo = end;
     this.#isNoted = false;

@@ -3,14 +3,12 @@ import { type Clock, creditPool, systemClock } from '@headgate/throttle';
 import { unwrittenJournal } from '@headgate/throttle/internal';
 import { type ReadOptions, type TopicLog, type TopicRecord, partitionForKey } from '@headgate/topics';
 import type { KeyedRequest } from '../definition/pipeline-requests.ts';
-import type { Pipeline } from '../definition/pipeline.ts';
+import type { LaneShare, Pipeline } from '../definition/pipeline.ts';
 import { type JournalRecord, journalRecords, restored } from '../lane/lane-journal.ts';
-import { STATE_KEYS, laneState } from '../lane/lane-state.ts';
-import { type OffsetRangesSnapshot, offsetRanges } from '../lane/offset-ranges.ts';
+import { laneState } from '../lane/lane-state.ts';
 import { GROUP_STATE, lanesOf, requestsTopic, stateTopic, topicNames } from '../topics/names.ts';
 import { listedAndDue } from './request-list.ts';
-import { requestsInOrder } from '../jobs/requests-in-order.ts';
-import { resumedWalks } from '../jobs/walk-state.ts';
+import { unfinishedJobs } from '../jobs/requests-in-order.ts';
 import type { TopicMap, TopicNames } from '../topics/topic.ts';
 import type { Processor } from '../definition/processor.ts';
 import type { LaneWork, WalkSize } from '../progress/forecast.ts';
@@ -92,10 +90,9 @@ async function leftOf(
   const lanes: LaneLeft[] = [];
   let after = 0;
   for (const [lane, state] of states.entries()) {
-    const processor = openReadOnly(pipeline, { clock, env, lane, lanes: count, journals });
+    const processor = openReadOnly(pipeline, { lane, lanes: count }, journals, clock, env);
     try {
       for (const source of processor.sources) source.stop();
-      const finished = offsetRanges(state.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined);
       const sizeOf = requestSizes(pipeline, processor, state.get);
       const walks: WalkLeft[] = [];
       let [keys, keysPerRequest] = [0, 1];
@@ -114,9 +111,7 @@ async function leftOf(
             ...(size.pages !== undefined && { pages: size.pages }),
           });
       };
-      const resumed = resumedWalks(state.under);
-      for await (const record of requestsInOrder({ log, topic, partition: lane, from: finished.next, resumed }))
-        if (!finished.has(record.offset)) add(record);
+      for await (const record of unfinishedJobs(log, topic, lane, state)) add(record);
       for (const { key, value } of listed) if (count === 1 || partitionForKey(key, count) === lane) add({ offset: -1, value });
       const budgets = processor.sources.flatMap((source) => source.slots());
       lanes.push({ pipeline: pipeline.name, lane, walks, keys, keysPerRequest, budgets });
@@ -127,18 +122,16 @@ async function leftOf(
   return { pipeline: pipeline.name, lanes, after, journals };
 }
 
-interface OpenReadOnlyOptions {
-  readonly clock: Clock;
-  readonly env: Required<LeftToDoOptions>['env'];
-  readonly lane: number;
-  readonly lanes: number;
-  readonly journals: readonly JournalRecord[];
-}
-
 /** Opens a pipeline's processor without taking a lane. The budgets of its sources start from the journals, and aren't written. */
-function openReadOnly(pipeline: Pipeline, { clock, env, lane, lanes, journals }: OpenReadOnlyOptions): Processor<unknown, TopicMap> {
-  const journal = unwrittenJournal((credential) => restored(journals, credential, { sinceMs: 0, boot: clock.boot?.() }));
+function openReadOnly(
+  pipeline: Pipeline,
+  share: LaneShare,
+  journals: readonly JournalRecord[],
+  clock: Clock,
+  env: Required<LeftToDoOptions>['env'],
+): Processor<unknown, TopicMap> {
+  const journal = unwrittenJournal((credential) => restored(journals, credential, clock.boot?.()));
   const credits = creditPool({ max: pipeline.maxOutstanding });
   const { signal } = new AbortController();
-  return pipeline.open({ clock, env, credits, signal, onAttempt: () => undefined, journal }, { lane, lanes });
+  return pipeline.open({ clock, env, credits, signal, onAttempt: () => undefined, journal }, share);
 }

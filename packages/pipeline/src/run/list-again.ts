@@ -1,13 +1,10 @@
-import type { TopicLog } from '@headgate/topics';
 import type { ListedRequest, Pipeline } from '../definition/pipeline.ts';
 import { lanesOf, requestsTopic, stateTopic } from '../topics/names.ts';
 import { requestIdentity } from '../topics/request-identity.ts';
 import type { RequestRecord } from '../topics/request.ts';
-import type { TopicNames } from '../topics/topic.ts';
-import { STATE_KEYS, laneState } from '../lane/lane-state.ts';
-import { type OffsetRangesSnapshot, offsetRanges } from '../lane/offset-ranges.ts';
-import { requestsInOrder } from '../jobs/requests-in-order.ts';
-import { resumedWalks } from '../jobs/walk-state.ts';
+import type { LaneRun } from './pipeline-lane.ts';
+import { laneState } from '../lane/lane-state.ts';
+import { unfinishedJobs } from '../jobs/requests-in-order.ts';
 
 /** A part of a list whose requests are enqueued again, whether or not they are due. */
 export interface ListAgain {
@@ -59,15 +56,6 @@ function madeBy({ groups }: Pick<Pipeline, 'groups'>, group: string, found = new
   return found;
 }
 
-interface UnfinishedOptions {
-  readonly log: TopicLog;
-  readonly group: string;
-  /** Number of lanes of the run. */
-  readonly lanes: number;
-  readonly names: TopicNames;
-  readonly signal: AbortSignal;
-}
-
 /**
  * Returns those of a pipeline's listed requests that must not be enqueued again yet: an equal request is unfinished, or one of a group whose
  * requests come of the records of theirs.
@@ -75,7 +63,7 @@ interface UnfinishedOptions {
 export async function unfinishedOf(
   pipeline: Pipeline,
   listed: readonly ListedRequest[],
-  { log, group, lanes, names, signal }: UnfinishedOptions,
+  { log, group, lanes, names, signal }: Pick<LaneRun, 'log' | 'group' | 'lanes' | 'names'> & { readonly signal: AbortSignal },
 ): Promise<ReadonlySet<ListedRequest>> {
   const { groups, requests } = pipeline;
   const groupOf = (key: string): string => groups?.of(key) ?? '';
@@ -91,11 +79,7 @@ export async function unfinishedOf(
   const topic = requestsTopic(pipeline, names);
   for (let lane = 0; lane < lanesOf(pipeline, lanes); lane += 1) {
     const state = laneState(group, await log.readState(stateTopic(pipeline, names), lane));
-    const finished = offsetRanges(state.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined);
-    const resumed = resumedWalks(state.under);
-    const from = finished.next;
-    for await (const record of requestsInOrder({ log, topic, partition: lane, from, resumed, signal }))
-      if (!finished.has(record.offset)) note(record);
+    for await (const record of unfinishedJobs(log, topic, lane, state, signal)) note(record);
   }
   return new Set(listed.filter(({ key, identity }) => identities.has(identity) || unfinished.has(groupOf(key))));
 }

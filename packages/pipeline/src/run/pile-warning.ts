@@ -2,18 +2,16 @@ import type { Clock } from '@headgate/throttle';
 import type { Pipeline } from '../definition/pipeline.ts';
 import type { RequestRecord } from '../topics/request.ts';
 
-export interface PileWarningOptions {
-  readonly pipeline: Pick<Pipeline, 'name' | 'everyOf'>;
-  readonly clock: Clock;
-  readonly isWalking: (key: string) => boolean;
-  readonly warn: (message: string) => void;
-}
-
 /**
  * Returns a function that warns once if jobs come due faster than the lane starts or finishes them. Call it before the work on each request
  * starts. `key`: key of the walk; undefined for a lookup.
  */
-export function pileWarning({ pipeline, clock, isWalking, warn }: PileWarningOptions) {
+export function pileWarning(
+  pipeline: Pick<Pipeline, 'name' | 'everyOf'>,
+  clock: Clock,
+  isWalking: (key: string) => boolean,
+  warn: (message: string) => void,
+) {
   const openedAtMs = clock.epochMs();
   let isWarned = false;
   return ({ timestampMs = 0 }: Pick<RequestRecord, 'timestampMs'>, request: unknown, key: string | undefined): void => {

@@ -217,7 +217,7 @@ class HeldLane implements PipelineLane {
     });
     this.#sizes = requestSizes(pipeline, processor, lane.stateAt);
     const isWalking = (key: string): boolean => inWorkOf(this.#jobs).walks.some((walk) => walk.key === key);
-    this.#warnOfPile = pileWarning({ pipeline, clock, isWalking, warn: (message) => this.#warn(message) });
+    this.#warnOfPile = pileWarning(pipeline, clock, isWalking, (message) => this.#warn(message));
     this.#jobs = new LaneJobs(this.#context, processor.open(this.#context), this.#notifier, (record, request) =>
       this.#note(record, request),
     );

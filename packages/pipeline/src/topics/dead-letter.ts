@@ -102,7 +102,7 @@ function deadLetterRecord(
     partition,
     key,
     value: `{${contentText(content)},${JSON.stringify({ error: reasonOf(error), at: time }).slice(1)}`,
-    headers: { ...eventHeaders({ pipeline, name: DEAD_LETTERS, id, time }), ...(resume !== undefined && { [RESUME]: resume }), ...headers },
+    headers: { ...eventHeaders(pipeline, DEAD_LETTERS, id, { time }), ...(resume !== undefined && { [RESUME]: resume }), ...headers },
   };
 }
 

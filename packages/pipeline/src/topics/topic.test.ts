@@ -9,7 +9,7 @@ const item = z.object({ item: z.string() });
 async function makerOf(definition: TopicDefinition<{ item: string }>, { validate = false, names = topicNames() } = {}) {
   const { signal } = new AbortController();
   const topics = { records: definition };
-  const serializers = await openSerializers({ pipelines: [{ name: 'shelves', topics }], names, signal });
+  const serializers = await openSerializers([{ name: 'shelves', topics }], names, signal);
   const makers = recordMakers({ pipeline: 'shelves', topics, names, partition: 3, validate, serializers });
   const maker = makers['records'];
   if (maker === undefined) throw new Error('there is a maker for each topic');
@@ -137,7 +137,7 @@ describe('a record', () => {
       throw new Error('the registry was left');
     };
     const pipelines = [{ name: 'shelves', topics: { records: topic({ value: item, serialize: { open } }) } }];
-    await expect(openSerializers({ pipelines, names: topicNames(), signal: stop.signal })).rejects.toBe(stop.signal.reason);
+    await expect(openSerializers(pipelines, topicNames(), stop.signal)).rejects.toBe(stop.signal.reason);
   });
 
   it('reports which serializer can’t be opened', async () => {
@@ -198,13 +198,13 @@ test('each record of a request has its own ID, and gets the same one when it is 
     records({ key: 'a', value, headers: { ce_id: 'given', other: '1' } }),
     records({ key: 'a', value, id: '' }),
   ];
-  const made = logRecords(pending, { pipeline: 'shelves', request: 'shelves.requests-0-7', defaultId: '2' });
+  const made = logRecords(pending, 'shelves', 'shelves.requests-0-7', '2');
   const ids = made.map((record) => ('valueAt' in record ? 'series' : record.headers?.['ce_id']));
   const request = 'shelves.requests-0-7';
   expect(ids).toEqual([`${request}/2`, `${request}/2/1`, `${request}/own`, `${request}/2/2`, 'series', 'given', request]);
   expect(made[4]).toEqual(pending[4]?.record);
   expect(made[0]).toMatchObject({ headers: { ce_source: '/shelves', ce_type: 'headgate.shelves.records' } });
-  expect(logRecords(pending, { pipeline: 'shelves', request, defaultId: '2' })).toEqual(made);
+  expect(logRecords(pending, 'shelves', request, '2')).toEqual(made);
 });
 
 test.each([
@@ -214,7 +214,7 @@ test.each([
   [{ serialize: String, contentType: 'application/avro' }, 'application/avro'],
 ])('a record of a topic with %o is said to be %s', async (more, contentType) => {
   const records = await makerOf(topic({ value: item, ...more }));
-  const [record] = logRecords([records({ key: 'a', value: { item: 'x' } })], { pipeline: 'shelves', request: 'r', defaultId: '1' });
+  const [record] = logRecords([records({ key: 'a', value: { item: 'x' } })], 'shelves', 'r', '1');
   expect(record?.headers?.['content-type']).toBe(contentType);
 });
 

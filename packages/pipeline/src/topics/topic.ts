@@ -175,16 +175,14 @@ export type TopicNames = (name: string) => string;
 /** Opened serializers, by the log's name of their topic. */
 export type Serializers = ReadonlyMap<string, Serialize<unknown>>;
 
-export interface OpenSerializersOptions {
-  readonly pipelines: readonly { readonly name: string; readonly topics: TopicMap }[];
-  readonly names: TopicNames;
-  readonly signal: AbortSignal;
-}
-
 /**
  * Opens the serializers of all topics concurrently. If one fails, throws a `PipelineError` (HEADGATE_USER_FUNCTION) that names the topic.
  */
-export async function openSerializers({ pipelines, names, signal }: OpenSerializersOptions): Promise<Serializers> {
+export async function openSerializers(
+  pipelines: readonly { readonly name: string; readonly topics: TopicMap }[],
+  names: TopicNames,
+  signal: AbortSignal,
+): Promise<Serializers> {
   const topics = pipelines.flatMap(({ name, topics: of }) =>
     Object.entries(of).map(([topicName, { serialize }]) => ({ pipeline: name, name: names(`${name}.${topicName}`), serialize })),
   );
@@ -331,22 +329,18 @@ export function assertField(topicName: string, part: string, field: unknown): vo
   throw new PipelineError({ code: 'HEADGATE_INVALID_RECORD', message });
 }
 
-export interface LogRecordsOptions {
-  readonly pipeline: string;
-  /** ID of the request. The records' IDs begin with it. */
-  readonly request: string;
-  /** End of the ID of a record that sets no `id`. From a topic's second such record on, `/1`, `/2` and so on are added. */
-  readonly defaultId: string;
-  /** The request that the records come of. Default: `once` has no effect. */
-  readonly origin?: Pick<RequestRecord, 'offset' | 'root' | 'resume'>;
-  /** Headers in addition to the CloudEvents headers. Default: none. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-}
-
-/** Returns the records with CloudEvents headers (binary mode), and series unchanged. The same arguments give the same IDs. */
+/**
+ * Returns the records with CloudEvents headers (binary mode), and series unchanged. The same arguments give the same IDs. `job`: the ID
+ * with which the records' IDs begin. `defaultId`: end of the ID of a record that sets no `id`. From a topic's second such record on, `/1`,
+ * `/2` and so on are added. `origin`: the job that the records come of. Without it, `once` has no effect. `headers`: additional ones.
+ */
 export function logRecords(
   pending: readonly PendingRecord[],
-  { pipeline, request, defaultId, origin, headers }: LogRecordsOptions,
+  pipeline: string,
+  job: string,
+  defaultId: string,
+  origin?: Pick<RequestRecord, 'offset' | 'root' | 'resume'>,
+  headers?: Readonly<Record<string, string>>,
 ): readonly (NewRecord | RecordSeries)[] {
   const counts = new Map<string, number>();
   return pending.map(({ name, record, id, contentType, once }) => {
@@ -357,7 +351,7 @@ export function logRecords(
     return {
       ...record,
       headers: {
-        ...eventHeaders({ pipeline, name, contentType, id: suffix === '' ? request : `${request}/${suffix}` }),
+        ...eventHeaders(pipeline, name, suffix === '' ? job : `${job}/${suffix}`, { contentType }),
         ...headers,
         ...(once === true && origin !== undefined && { [ONCE]: String(rootOf(origin)) }),
         ...(name === REQUESTS && origin?.resume === FROM_START && { [RESUME]: FROM_START }),
@@ -373,17 +367,13 @@ export function countRecords(pending: readonly PendingRecord[], counts: Record<s
   return counts;
 }
 
-export interface EventHeadersOptions {
-  readonly pipeline: string;
-  /** The topic's name within the pipeline. */
-  readonly name: string;
-  readonly id: string;
-  readonly time?: string;
-  /** Default `application/json`. */
-  readonly contentType?: string | undefined;
-}
-
-export function eventHeaders({ pipeline, name, id, time, contentType }: EventHeadersOptions): Record<string, string> {
+/** `name`: the topic's name within the pipeline. `contentType`: default `application/json`. */
+export function eventHeaders(
+  pipeline: string,
+  name: string,
+  id: string,
+  { time, contentType }: { readonly time?: string; readonly contentType?: string | undefined },
+): Record<string, string> {
   return {
     ...cloudEventHeaders({
       source: `/${pipeline}`,
