@@ -137,9 +137,6 @@ test.each([0, -1, 1.5, Number.NaN, Infinity])('maxOverlap must be a whole number
 test.each<[string, unknown, string]>([
   ['a number', ['1', 2], 'not the number 2: numbers lose digits'],
   ['a bigint', [2n], 'not the bigint 2: numbers lose digits'],
-  ['text instead of an array', '12', 'must be an array, not a value of type string.'],
-  ['a Set', new Set(['1']), 'must be an array, not a value of type object.'],
-  ['nothing', undefined, 'must be an array, not a value of type undefined.'],
 ])('refused is %s in a page or in the state', (_, given, message) => {
   const ids = given as string[];
   const error: unknown = expect.objectContaining({ code: 'HEADGATE_INVALID_ID', message: expect.stringContaining(message) });

@@ -1,3 +1,4 @@
+import { type Transform, transform } from '@headgate/throttle';
 import { assertIds, optionChecks } from './operator-error.ts';
 
 /** The state of {@link BoundaryDuplicates}, as JSON. */
@@ -31,8 +32,7 @@ export interface BoundaryDuplicates {
  * equals a sequence at the end of the earlier IDs, it is dropped; if several do, the longest one. Other repetitions stay, and empty pages
  * in between change nothing.
  *
- * @throws {@link OperatorError} when `maxOverlap` isn't a whole number of at least 1, or the IDs of a page or of `state` aren't an array of
- * text.
+ * @throws {@link OperatorError} when `maxOverlap` isn't a whole number of at least 1, or an ID of a page or of `state` isn't text.
  */
 export function boundaryDuplicates({ state, maxOverlap = 200 }: BoundaryDuplicatesOptions = {}): BoundaryDuplicates {
   optionChecks('boundaryDuplicates').whole({ maxOverlap }, 1);
@@ -58,4 +58,30 @@ function longestOverlap(tail: readonly string[], ids: readonly string[]): number
     }
   }
   return 0;
+}
+
+/** Options of {@link dropBoundaryDuplicates}. */
+export type DropBoundaryDuplicatesOptions = Pick<BoundaryDuplicatesOptions, 'maxOverlap'>;
+
+/**
+ * Drops the IDs that a page repeats from the end of the previous pages; see {@link boundaryDuplicates}. It remembers the last IDs of one
+ * crawl, so use one subscription per crawl.
+ *
+ * *Emits when* a page arrives: that page without its repeated IDs. *Backpressures when* never. *Completes when* the pages complete.
+ * *Cancels when* downstream cancels. Fails with {@link OperatorError} if a page has an ID that isn't text.
+ *
+ * @throws {@link OperatorError} when `maxOverlap` isn't a whole number of at least 1.
+ */
+export function dropBoundaryDuplicates<P extends { readonly ids: readonly string[] }>(
+  options: DropBoundaryDuplicatesOptions = {},
+): Transform<P> {
+  // This call throws for invalid options now, instead of when a crawl starts.
+  boundaryDuplicates(options);
+  return transform<P>({
+    name: 'dropBoundaryDuplicates',
+    open(state) {
+      const memory = boundaryDuplicates({ ...options, state: state as BoundaryState | undefined });
+      return { next: (page) => [memory.apply(page)], state: () => ({ ...memory.state() }) };
+    },
+  });
 }

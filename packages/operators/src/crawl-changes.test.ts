@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { Readable } from 'node:stream';
-import { of } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { crawlChanges, type CrawlChange, type CrawlChangesOptions } from './crawl-changes.ts';
 import type { OperatorError } from './operator-error.ts';
@@ -227,40 +226,6 @@ describe('refused is', () => {
     const ids = ['1', id] as string[];
     await expect(all({ before: ids, after: [] })).rejects.toMatchObject({ code: 'HEADGATE_INVALID_ID', message });
     await expect(all({ before: [], after: ids })).rejects.toMatchObject({ code: 'HEADGATE_INVALID_ID', message });
-  });
-
-  test.each<[string, unknown]>([
-    ['an array', [['1']]],
-    ['a generator', (function* () {})()],
-    ['an Observable', of(['1'])],
-    ['nothing', undefined],
-  ])('%s instead of a function that reads a crawl', (_, crawl) => {
-    const given = { before: () => [], after: () => [] };
-    for (const option of ['before', 'after']) {
-      expect(() => crawlChanges({ ...given, [option]: crawl })).toThrow(
-        `Option ${option} of crawlChanges must be a function that returns the crawl from its start at each call, such as () => readPages().`,
-      );
-    }
-  });
-
-  test.each<[string, unknown, string]>([
-    ['an Observable', of(['1']), 'must return an iterable or async iterable of pages, not a value of type object'],
-    ['a promise', Promise.resolve([['1']]), 'must return an iterable or async iterable of pages, not a value of type object'],
-    ['nothing', undefined, 'must return an iterable or async iterable of pages, not a value of type undefined'],
-    ['text', '12', 'must return pages that are arrays of IDs, not a value of type string'],
-    ['an array of IDs', ['12', '13'], 'must return pages that are arrays of IDs, not a value of type string'],
-    ['a page that is a Set', [new Set(['1'])], 'must return pages that are arrays of IDs, not a value of type object'],
-  ])('a crawl that is %s', async (_, crawl, reason) => {
-    const read = (() => crawl) as () => string[][];
-    for (const [option, crawls] of Object.entries({
-      before: { before: read, after: () => [] },
-      after: { before: () => [], after: read },
-    })) {
-      await expect(Array.fromAsync(crawlChanges(crawls))).rejects.toMatchObject({
-        code: 'HEADGATE_INVALID_OPTION',
-        message: `Option ${option} of crawlChanges ${reason}.`,
-      });
-    }
   });
 
   test.each([0, 4_095, 5_000.5, Number.NaN])('maxBytes of %d', (maxBytes) => {

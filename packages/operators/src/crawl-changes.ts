@@ -1,6 +1,6 @@
-import { HASHES, type IdTable, idTable } from './id-table.ts';
-import { described, invalidOption, type OperatorError, optionChecks } from './operator-error.ts';
-import { type PositionSet, positionSet } from './position-set.ts';
+import { HASHES, IdTable } from './id-table.ts';
+import { invalidOption, type OperatorError, optionChecks } from './operator-error.ts';
+import { PositionSet } from './position-set.ts';
 
 /**
  * Reads a crawl's IDs from the start, in arrays of any length, such as pages. The order doesn't matter, but it must be the same each time.
@@ -46,24 +46,11 @@ const LEAST_BYTES = 4_096;
 export function crawlChanges(options: CrawlChangesOptions): AsyncGenerator<CrawlChange, void, undefined> {
   const { before, after, maxBytes = 33_554_432, random = Math.random } = options;
   optionChecks('crawlChanges').whole({ maxBytes }, LEAST_BYTES);
-  return changes(new Crawl('before', before), new Crawl('after', after), idTable({ maxBytes, random }));
+  return changes(new Crawl('before', before), new Crawl('after', after), new IdTable(maxBytes, random));
 }
 
 async function* changes(before: Crawl, after: Crawl, table: IdTable): AsyncGenerator<CrawlChange, void, undefined> {
-  const { followed, unfollowed } = await compared(before, after, table);
-  for await (const id of after.chosen(followed, table)) yield { change: 'followed', id };
-  for await (const id of before.chosen(unfollowed, table)) yield { change: 'unfollowed', id };
-}
-
-interface Compared {
-  /** Positions in the later crawl of IDs that the earlier one doesn't have. */
-  readonly followed: PositionSet;
-  /** Positions in the earlier crawl of IDs that the later one doesn't have. */
-  readonly unfollowed: PositionSet;
-}
-
-async function compared(before: Crawl, after: Crawl, table: IdTable): Promise<Compared> {
-  const [followed, unfollowed] = [positionSet(), positionSet()];
+  const [followed, unfollowed] = [new PositionSet(), new PositionSet()];
   for (let start = 0; start < HASHES; start = table.end) {
     table.begin(start);
     let position = 0;
@@ -77,7 +64,8 @@ async function compared(before: Crawl, after: Crawl, table: IdTable): Promise<Co
     }
     for (const only of table.onlyBefore()) unfollowed.add(only.position, only.hash);
   }
-  return { followed, unfollowed };
+  for await (const id of after.chosen(followed, table)) yield { change: 'followed', id };
+  for await (const id of before.chosen(unfollowed, table)) yield { change: 'unfollowed', id };
 }
 
 /** A crawl that is read several times, and the check that it is the same crawl each time. */
@@ -90,17 +78,11 @@ class Crawl {
   constructor(option: 'before' | 'after', read: ReadCrawl) {
     this.#option = option;
     this.#read = read;
-    if (typeof read !== 'function') {
-      throw this.#flaw('must be a function that returns the crawl from its start at each call, such as () => readPages()');
-    }
   }
 
   async *pages(): AsyncGenerator<readonly string[], void, undefined> {
-    const pages = this.#read();
-    if (!isIterable(pages)) throw this.#flaw(`must return an iterable or async iterable of pages, not ${described(pages)}`);
     let count = 0;
-    for await (const ids of pages) {
-      if (!Array.isArray(ids)) throw this.#flaw(`must return pages that are arrays of IDs, not ${described(ids)}`);
+    for await (const ids of this.#read()) {
       count += ids.length;
       yield ids;
     }
@@ -127,14 +109,7 @@ class Crawl {
   }
 
   #changed(how: string): OperatorError {
-    return this.#flaw(`must return the same crawl from its start at each call: ${how}. An iterator or a stream can be read only once`);
-  }
-
-  #flaw(reason: string): OperatorError {
+    const reason = `must return the same crawl from its start at each call: ${how}. An iterator or a stream can be read only once`;
     return invalidOption('crawlChanges', this.#option, reason);
   }
-}
-
-function isIterable(value: unknown): boolean {
-  return value !== null && value !== undefined && (Symbol.asyncIterator in Object(value) || Symbol.iterator in Object(value));
 }

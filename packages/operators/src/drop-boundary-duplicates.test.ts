@@ -1,7 +1,7 @@
 import { from } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { expect, test } from 'vitest';
-import { dropBoundaryDuplicates } from './drop-boundary-duplicates.ts';
+import { dropBoundaryDuplicates } from './boundary-duplicates.ts';
 
 test('pages pass as they come, without what they repeat', () => {
   new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(({ cold, expectObservable, expectSubscriptions }) => {

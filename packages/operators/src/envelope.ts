@@ -44,13 +44,11 @@ export interface CloudEventHeaders {
  *
  * For the attributes, see CloudEvents 1.0, section "Context Attributes"; for the names of the headers, see its Kafka binding, section 3.2.
  *
- * @throws {@link OperatorError} when an attribute is empty or isn't text, or the time is invalid.
+ * @throws {@link OperatorError} when an attribute is empty, or the time is invalid.
  */
 export function cloudEventHeaders(attributes: CloudEventAttributes): CloudEventHeaders {
   const { source, type, id, time, subject, dataSchema, dataContentType = 'application/json' } = attributes;
   for (const [name, value] of Object.entries({ source, type, id, subject, dataSchema, dataContentType })) {
-    if (value === undefined && (name === 'subject' || name === 'dataSchema')) continue;
-    if (typeof value !== 'string') throw invalidOption('cloudEventHeaders', name, 'must be text');
     if (value === '') throw invalidOption('cloudEventHeaders', name, 'must not be empty');
   }
   return {

@@ -19,7 +19,7 @@ export type PageId<P extends IdPage = IdPage> = Pick<P, 'user' | 'page' | Extrac
 /**
  * Returns one record for each ID of a page, in order.
  *
- * @throws {@link OperatorError} when the IDs aren't an array of text.
+ * @throws {@link OperatorError} when an ID isn't text.
  */
 export function idsOf<P extends IdPage>({ user, crawl, page, ids }: P): PageId<P>[] {
   assertIds(ids);
@@ -31,7 +31,7 @@ export function idsOf<P extends IdPage>({ user, crawl, page, ids }: P): PageId<P
  * Turns each page into one record per ID, in order. A page without IDs becomes no record.
  *
  * *Emits when* a page arrives: a record for each of its IDs. *Backpressures when* never. *Completes when* the pages complete. *Cancels
- * when* downstream cancels, even in the middle of a page. Fails with {@link OperatorError} if a page's IDs aren't an array of text.
+ * when* downstream cancels, even in the middle of a page. Fails with {@link OperatorError} if a page has an ID that isn't text.
  */
 export function flattenIds<P extends IdPage>(): Transform<P, PageId<P>> {
   return transform<P, PageId<P>>({ name: 'flattenIds', open: () => ({ next: idsOf }) });

@@ -3,9 +3,15 @@
  *
  * @packageDocumentation
  */
-export { boundaryDuplicates, type BoundaryDuplicates, type BoundaryDuplicatesOptions, type BoundaryState } from './boundary-duplicates.ts';
+export {
+  boundaryDuplicates,
+  type BoundaryDuplicates,
+  type BoundaryDuplicatesOptions,
+  type BoundaryState,
+  dropBoundaryDuplicates,
+  type DropBoundaryDuplicatesOptions,
+} from './boundary-duplicates.ts';
 export { crawlChanges, type CrawlChange, type CrawlChangesOptions, type ReadCrawl } from './crawl-changes.ts';
-export { dropBoundaryDuplicates, type DropBoundaryDuplicatesOptions } from './drop-boundary-duplicates.ts';
 export { cloudEventHeaders, envelope, type CloudEventAttributes, type CloudEventHeaders, type Enveloped } from './envelope.ts';
 export { flattenIds, idsOf, type IdPage, type PageId } from './flatten-ids.ts';
 export { OperatorError, type OperatorErrorCode } from './operator-error.ts';

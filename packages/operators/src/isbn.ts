@@ -12,9 +12,7 @@ import { invalidIsbn } from './operator-error.ts';
 export function normalizeIsbn(text: string): string {
   const characters = charactersOf(text);
   const flaw = flawOf(characters);
-  if (flaw !== undefined) {
-    throw invalidIsbn(text, flaw);
-  }
+  if (flaw !== undefined) throw invalidIsbn(text, flaw);
   return withThirteen(characters);
 }
 
@@ -53,32 +51,19 @@ function withThirteen(characters: string): string {
 }
 
 function flawOf(characters: string): string | undefined {
-  switch (characters.length) {
-    case 0:
-      return 'it is empty';
-    case 10:
-      return flawOf10(characters);
-    case 13:
-      return flawOf13(characters);
-    default:
-      return `it has ${characters.length} characters besides hyphens and spaces, not 10 or 13`;
-  }
+  if (characters.length === 10) return flawOf10(characters);
+  if (characters.length === 13) return flawOf13(characters);
+  return characters === '' ? 'it is empty' : `it has ${characters.length} characters besides hyphens and spaces, not 10 or 13`;
 }
 
 function flawOf10(characters: string): string | undefined {
-  if (!/^[0-9]{9}[0-9X]$/.test(characters)) {
-    return 'an ISBN-10 is 9 digits and a last digit or X';
-  }
+  if (!/^[0-9]{9}[0-9X]$/.test(characters)) return 'an ISBN-10 is 9 digits and a last digit or X';
   return wrongCheckDigit(characters, withCheckDigit10(characters.slice(0, 9)));
 }
 
 function flawOf13(characters: string): string | undefined {
-  if (!/^[0-9]{13}$/.test(characters)) {
-    return 'an ISBN-13 contains only digits';
-  }
-  if (!/^97[89]/.test(characters)) {
-    return `an ISBN-13 begins with 978 or 979, not ${characters.slice(0, 3)}`;
-  }
+  if (!/^[0-9]{13}$/.test(characters)) return 'an ISBN-13 contains only digits';
+  if (!/^97[89]/.test(characters)) return `an ISBN-13 begins with 978 or 979, not ${characters.slice(0, 3)}`;
   return wrongCheckDigit(characters, withCheckDigit13(characters.slice(0, 12)));
 }
 

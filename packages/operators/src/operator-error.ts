@@ -54,16 +54,13 @@ export function invalidId(text: string): OperatorError {
   return new OperatorError('HEADGATE_INVALID_ID', quoted(text), reason);
 }
 
-/** Throws if the IDs of a page aren't an array of text, which plain JavaScript can pass. */
+/** Throws if an ID isn't text. A number that plain JavaScript passes may have lost digits. */
 export function assertIds(ids: readonly string[]): void {
-  if (!Array.isArray(ids)) {
-    throw new OperatorError('HEADGATE_INVALID_ID', 'The ids of a page', `must be an array, not ${described(ids)}`);
-  }
   for (const id of ids) if (typeof id !== 'string') throw invalidId(id);
 }
 
 /** Names a value of a wrong type for a message. */
-export function described(value: unknown): string {
+function described(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return `the ${typeof value} ${value}`;
   return `a value of type ${value === null ? 'null' : typeof value}`;
 }

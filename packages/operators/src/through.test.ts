@@ -1,7 +1,7 @@
 import { creditPool, PageStream } from '@headgate/throttle';
 import { defer, from, lastValueFrom, of, toArray } from 'rxjs';
 import { expect, test } from 'vitest';
-import { dropBoundaryDuplicates } from './drop-boundary-duplicates.ts';
+import { dropBoundaryDuplicates } from './boundary-duplicates.ts';
 import { envelope } from './envelope.ts';
 import { flattenIds } from './flatten-ids.ts';
 
