@@ -1,6 +1,4 @@
-import { opaqueSigner } from './opaque-signer.ts';
-import { headerFlaw } from './secret-reader.ts';
-import { secretSource } from './secret-source.ts';
+import { secretSigner } from './secret-signer.ts';
 import type { Secret, SecretProvider, Signed, Signer, SignerOf } from './signer.ts';
 
 /** The place of the key in a request. */
@@ -35,8 +33,7 @@ export function apiKey<Given extends Secret | SecretProvider>(key: Given): Signe
  */
 export function apiKey(key: Secret | SecretProvider, place: ApiKeyPlace): Signer;
 export function apiKey(key: Secret | SecretProvider, place?: ApiKeyPlace): Signer {
-  const source = secretSource({ signer: 'apiKey', name: 'key', secret: key, flaw: headerFlaw });
-  return opaqueSigner('apiKey', source.signer(place === undefined ? (secret) => ({ authorization: secret }) : signedAt(place)));
+  return secretSigner('apiKey', 'key', key, place === undefined ? (secret) => ({ authorization: secret }) : signedAt(place));
 }
 
 function signedAt(place: ApiKeyPlace): (secret: string) => Signed {

@@ -43,3 +43,11 @@ export function secretUnavailable(signer: string, secret: string): AuthError {
 export function unsignable(request: string, reason: string, options?: ErrorOptions): AuthError {
   return new AuthError('HEADGATE_UNSIGNABLE_REQUEST', `Can't sign ${request}: ${reason}`, options);
 }
+
+/**
+ * Returns true if an error has the code `HEADGATE_SECRET_AWAITED`: a secret isn't available yet, for example because its file is missing.
+ * Signers pass such an error on unchanged, so its message must contain no secret.
+ */
+export function isAwaitedSecret(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && error.code === 'HEADGATE_SECRET_AWAITED';
+}

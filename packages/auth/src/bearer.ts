@@ -1,6 +1,4 @@
-import { opaqueSigner } from './opaque-signer.ts';
-import { headerFlaw } from './secret-reader.ts';
-import { secretSource } from './secret-source.ts';
+import { secretSigner } from './secret-signer.ts';
 import type { Secret, SecretProvider, Signer, SignerOf } from './signer.ts';
 
 /**
@@ -12,9 +10,5 @@ import type { Secret, SecretProvider, Signer, SignerOf } from './signer.ts';
  */
 export function bearer<Given extends Secret | SecretProvider>(token: Given): SignerOf<Given>;
 export function bearer(token: Secret | SecretProvider): Signer {
-  const source = secretSource({ signer: 'bearer', name: 'token', secret: token, flaw: headerFlaw });
-  return opaqueSigner(
-    'bearer',
-    source.signer((secret) => ({ authorization: `Bearer ${secret}` })),
-  );
+  return secretSigner('bearer', 'token', token, (secret) => ({ authorization: `Bearer ${secret}` }));
 }

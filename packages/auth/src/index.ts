@@ -5,8 +5,7 @@
  * @packageDocumentation
  */
 export { apiKey, type ApiKeyPlace } from './api-key.ts';
-export { AuthError, type AuthErrorCode } from './auth-error.ts';
-export { isAwaitedSecret } from './awaited-secret.ts';
+export { AuthError, type AuthErrorCode, isAwaitedSecret } from './auth-error.ts';
 export { bearer } from './bearer.ts';
 export { oauth1, type OAuth1Options } from './oauth1.ts';
 export type {

@@ -94,7 +94,7 @@ function readers(options: OAuth1Options): () => Secrets {
 
 function reader(name: keyof Secrets, secret: Secret): () => string {
   const mayBeEmpty = name === 'consumerSecret' || name === 'tokenSecret';
-  return secretReader({ signer: 'oauth1', name, secret, flaw: mayBeEmpty ? possiblyEmptyFlaw : signatureFlaw });
+  return secretReader('oauth1', name, secret, mayBeEmpty ? possiblyEmptyFlaw : signatureFlaw);
 }
 
 function noTimestamp({ method, url }: SignedParts, seconds: string): AuthError {

@@ -1,28 +1,16 @@
-import { invalidSecret, secretUnavailable } from './auth-error.ts';
-import { isAwaitedSecret } from './awaited-secret.ts';
+import { invalidSecret, isAwaitedSecret, secretUnavailable } from './auth-error.ts';
 import type { SignerKind } from './opaque-signer.ts';
 import type { Secret } from './signer.ts';
 
-export interface SecretReaderOptions {
-  /** Kind of the secret's signer, for errors. */
-  readonly signer: SignerKind;
-  /** Name of the secret within its signer, for errors. */
-  readonly name: string;
-  readonly secret: Secret;
-  /** Returns what is wrong with a secret, or undefined if it is valid. */
-  readonly flaw: (text: string) => string | undefined;
-}
-
-/** Returns a function that reads a secret and throws if the secret is invalid. A secret that is given as text is checked immediately. */
-export function secretReader({ signer, name, secret, flaw }: SecretReaderOptions): () => string {
+/**
+ * Returns a function that reads a secret and throws if the secret is invalid. A secret that is given as text is checked immediately. `name`:
+ * the secret's name within its signer, for errors. `flaw`: returns what is wrong with a secret, or undefined if it is valid.
+ */
+export function secretReader(signer: SignerKind, name: string, secret: Secret, flaw: (text: string) => string | undefined): () => string {
   const checked = (text: unknown, promised = 'the function must be synchronous'): string => {
-    if (typeof text !== 'string') {
-      throw invalidSecret(signer, name, `is not text but ${describe(text, promised)}`);
-    }
+    if (typeof text !== 'string') throw invalidSecret(signer, name, `is not text but ${describe(text, promised)}`);
     const reason = flaw(text);
-    if (reason !== undefined) {
-      throw invalidSecret(signer, name, reason);
-    }
+    if (reason !== undefined) throw invalidSecret(signer, name, reason);
     return text;
   };
   if (typeof secret !== 'function') {
@@ -37,12 +25,9 @@ export function secretReader({ signer, name, secret, flaw }: SecretReaderOptions
  * transit.
  */
 export function headerFlaw(text: string): string | undefined {
-  if (text === '') {
-    return 'is empty';
-  }
-  if (/[^\u0020-\u007e]/.test(text)) {
+  if (text === '') return 'is empty';
+  if (/[^\u0020-\u007e]/.test(text))
     return 'contains a control character, a line break or a character beyond ASCII, which no header can carry';
-  }
   return text.trim() === text ? undefined : 'begins or ends with a space, which no header can carry';
 }
 
@@ -57,9 +42,7 @@ export function signatureFlaw(text: string): string | undefined {
 /** Like {@link signatureFlaw}, but accepts an empty text. RFC 5849 allows it for shared secrets (section 3.4.2). */
 export function possiblyEmptyFlaw(text: string): string | undefined {
   // oxlint-disable-next-line no-control-regex -- the expression looks for control characters, such as a pasted line break.
-  if (/[\u0000-\u001f\u007f]/.test(text)) {
-    return 'contains a control character or a line break';
-  }
+  if (/[\u0000-\u001f\u007f]/.test(text)) return 'contains a control character or a line break';
   return text.isWellFormed() ? undefined : 'contains half a surrogate pair, which has no UTF-8 form';
 }
 

@@ -1,23 +1,17 @@
-import { secretUnavailable } from './auth-error.ts';
-import { isAwaitedSecret } from './awaited-secret.ts';
-import { isThenable, type SecretReaderOptions, secretReader } from './secret-reader.ts';
+import { isAwaitedSecret, secretUnavailable } from './auth-error.ts';
+import { opaqueSigner, type SignerKind } from './opaque-signer.ts';
+import { headerFlaw, isThenable, secretReader } from './secret-reader.ts';
 import type { Secret, SecretProvider, Signed, Signer } from './signer.ts';
 
-export interface SecretSourceOptions extends Omit<SecretReaderOptions, 'secret'> {
-  readonly secret: Secret | SecretProvider;
-}
-
-export interface SecretSource {
-  /** Returns a signer. `signed` returns the headers or parameters that contain the secret. */
-  signer(signed: (secret: string) => Signed): Signer;
-}
-
-export function secretSource({ secret, ...about }: SecretSourceOptions): SecretSource {
+/**
+ * Returns a signer of one secret. `name`: the secret's name, for errors. `signed`: returns the headers or parameters that contain the secret.
+ */
+export function secretSigner(kind: SignerKind, name: string, secret: Secret | SecretProvider, signed: (secret: string) => Signed): Signer {
   if (typeof secret !== 'function') {
-    const read = secretReader({ ...about, secret });
-    return { signer: (signed) => ({ sign: () => signed(read()) }) };
+    const read = secretReader(kind, name, secret, headerFlaw);
+    return opaqueSigner(kind, { sign: () => signed(read()) });
   }
-  const checked = (given: unknown): string => secretReader({ ...about, secret: () => given as string })();
+  const checked = (given: unknown): string => secretReader(kind, name, () => given as string, headerFlaw)();
   let isRefused = false;
   let pending: Pending | undefined;
 
@@ -28,7 +22,7 @@ export function secretSource({ secret, ...about }: SecretSourceOptions): SecretS
     isRefused = false;
     const unavailable = (error: unknown): never => {
       isRefused ||= refused;
-      throw isAwaitedSecret(error) ? error : secretUnavailable(about.signer, about.name);
+      throw isAwaitedSecret(error) ? error : secretUnavailable(kind, name);
     };
     let given: unknown;
     try {
@@ -47,17 +41,15 @@ export function secretSource({ secret, ...about }: SecretSourceOptions): SecretS
     return { later: mine };
   };
 
-  return {
-    signer: (signed) => ({
-      sign(_, { signal } = {}) {
-        const given = asked();
-        return 'now' in given ? signed(checked(given.now)) : waited(given.later, signal).then((text) => signed(checked(text)));
-      },
-      refused() {
-        isRefused = true;
-      },
-    }),
-  };
+  return opaqueSigner(kind, {
+    sign(_, { signal } = {}) {
+      const given = asked();
+      return 'now' in given ? signed(checked(given.now)) : waited(given.later, signal).then((text) => signed(checked(text)));
+    },
+    refused() {
+      isRefused = true;
+    },
+  });
 }
 
 /** A secret that a function has promised, and the number of requests that wait for it. */
