@@ -377,12 +377,10 @@ test('the classifier knows whether the credential was refused lately', async () 
 });
 
 describe('an ambiguous response', () => {
-  test('ends its request, and the attempt is reported with the same error', async () => {
+  test('ends its request, and the attempt is reported', async () => {
     const scene = await play([said('ambiguous')]);
-    const error = await scene.query().catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ code: 'HEADGATE_TOY' });
+    await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_TOY' });
     expect(scene.events).toMatchObject([{ outcome: 'ambiguous', status: 200 }]);
-    expect(scene.events[0]?.error).toBe(error);
   });
 
   test("doesn't end a series of refusals, because it may be one", async () => {

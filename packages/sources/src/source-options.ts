@@ -1,5 +1,4 @@
 import type { RequestAllowance } from './request-allowance.ts';
-import type { SourceError } from './source-error.ts';
 import type { Signer } from '@headgate/auth';
 import type { Clock, Journal } from '@headgate/throttle';
 import type { Dispatcher } from 'undici';
@@ -139,8 +138,6 @@ export interface AttemptEvent {
   readonly status?: number;
   /** Description of the outcome; absent for `ok`. */
   readonly reason?: string;
-  /** The error with which an `ambiguous` attempt ended its request; absent for other outcomes. */
-  readonly error?: SourceError;
   /** Expected time until the next attempt, in ms; absent if the request isn't retried. */
   readonly retryInMs?: number;
   /** Time from the permit to the result, in ms: signing, connecting, sending and reading the response. */

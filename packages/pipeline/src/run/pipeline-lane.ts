@@ -143,8 +143,7 @@ async function closeSources(sources: readonly SourceControls[], warn: (message: 
  */
 function attempts({ emit, tracing }: LaneRun, { name, definition }: Pipeline, number: number): PipelineIo['onAttempt'] {
   const options = Object.keys(definition.options.shape);
-  return (event) => {
-    const { walk, error: _, ...attempt } = event;
+  return ({ walk, ...attempt }) => {
     emit({ type: 'attempt', pipeline: name, ...attempt });
     tracing?.attempt({ pipeline: name, ...attempt }, walk);
     if (number === 0 && attempt.limitMismatch !== undefined) emit(limitNotice({ name, options }, attempt.limitMismatch));

@@ -272,7 +272,6 @@ class Execution<Query, Value> implements RunningQuery {
     this.#report(credential, request.grantedAtMs, {
       outcome,
       ...wordsOf(next),
-      ...(outcome === 'ambiguous' && next.kind === 'reject' && { error: next.error }),
       ...(status !== undefined && { status }),
       ...(limitMismatch !== undefined && { limitMismatch }),
     });
