@@ -1,7 +1,6 @@
 import type { Clock } from '@headgate/throttle';
-import { Argument, Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander';
 import type { CheckOptions } from './commands/check.ts';
-import type { Shell } from './commands/completion.ts';
 import type { CloseOptions, DeadLetterFilter } from './commands/dead-letters.ts';
 import type { CommandContext } from './commands/command-context.ts';
 import type { InitRestOptions } from './commands/init-rest.ts';
@@ -78,7 +77,6 @@ const EXAMPLES = {
   'dead-letters': [' followers', ' followers --json --code HEADGATE_USER_NOT_FOUND'],
   replay: [' followers --dry-run', ' followers --key @alpha'],
   dismiss: [' followers --code HEADGATE_USER_NOT_FOUND', ' books --key 9780792712305'],
-  completion: [' bash > ~/.local/share/bash-completion/completions/headgate', ' fish | source'],
   sandbox: [' --user alpha=12000 --limit 15/60s', ' --fault cut@3 --port 0'],
 } as const;
 
@@ -307,20 +305,6 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     const { sandbox } = await import('./commands/sandbox.ts');
     exit(await sandbox(options, context()));
   });
-
-  command('completion', 'Write a shell completion script')
-    .addArgument(new Argument('<shell>', 'Shell').choices(['bash', 'zsh', 'fish'] satisfies Shell[]))
-    .action(async (shell: Shell) => {
-      const [{ completionScript }, { BUILT_IN }, { topicSchemas }] = await Promise.all([
-        import('./commands/completion.ts'),
-        import('./config/built-in.ts'),
-        import('./records/topic-schemas.ts'),
-      ]);
-      const definitions = BUILT_IN.map(({ definition }) => definition);
-      const topics = definitions.flatMap((definition) => topicSchemas(definition)).filter(({ kind }) => kind !== 'state');
-      const words = { topic: topics.map(({ topic }) => topic), pipeline: definitions.map(({ name }) => name) };
-      world.stdout.write(completionScript(shell, program, words));
-    });
 
   return program;
 }
