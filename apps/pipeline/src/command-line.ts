@@ -66,7 +66,6 @@ const EXAMPLES = {
   init: ['', ' --rest https://pokeapi.co/api/v2/pokemon'],
   check: ['', ' --online --json'],
   schema: [' > headgate.schema.json', ' followers.ids'],
-  asyncapi: [' > asyncapi.json', ' --config jobs/books.yaml'],
   plan: ['', ' --json'],
   run: [' --sandbox', ' --again github.issues'],
   try: [' github.repos', ' github.issues --for owner=nodejs --for repo=undici'],
@@ -181,16 +180,17 @@ function commandLine(world: World, exit: (code: number) => void): Command {
 
   command('schema', 'Write the JSON Schema of a topic, or of headgate.yaml for editors')
     .argument('[topic]', 'Topic, such as followers.ids (default: the configuration)')
-    .option('--reference', 'Write a Markdown page with every setting instead')
-    .action(async (topic: string | undefined, { reference = false }: { reference?: boolean }) => {
+    .option('--asyncapi', 'Write an AsyncAPI 3 document of all configured topics instead')
+    .action(async (topic: string | undefined, options: { asyncapi?: boolean }) => {
+      if (options.asyncapi === true) {
+        if (topic !== undefined) throw new UsageError('schema: --asyncapi describes all topics. Leave out the topic.');
+        const { asyncapi } = await import('./commands/asyncapi.ts');
+        exit(await asyncapi(context()));
+        return;
+      }
       const { schema, schemaOfTopic } = await import('./commands/schema.ts');
-      exit(topic === undefined ? await schema({ reference }, context()) : await schemaOfTopic(topic, context()));
+      exit(topic === undefined ? await schema(context()) : await schemaOfTopic(topic, context()));
     });
-
-  command('asyncapi', 'Write an AsyncAPI 3 document of all configured topics').action(async () => {
-    const { asyncapi } = await import('./commands/asyncapi.ts');
-    exit(await asyncapi(context()));
-  });
 
   command('plan', 'Show the remaining work, the requests it needs and its finish time').action(async () => {
     const { plan } = await import('./commands/plan.ts');

@@ -204,7 +204,7 @@ function streamName(segments: readonly string[]): string {
 
 const HEAD = `# Configuration of Headgate. To check it, run: headgate check
 # "\${NAME}" is replaced by an environment variable, or by a line NAME=value of the file .env next to this one.
-# All settings: headgate schema --reference
+# All settings: https://github.com/headgate/headgate/blob/main/docs/configuration.md
 topics: { driver: sqlite, file: ./headgate.db }
 
 `;

@@ -1,7 +1,6 @@
 import { topicNames } from '@headgate/pipeline';
 import { BUILT_IN, withBuiltIn } from '../config/built-in.ts';
 import { ConfigError } from '../config/config-error.ts';
-import { configReference } from '../config/config-reference.ts';
 import { configJsonSchema } from '../config/config-schema.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { shown } from '../config/problem.ts';
@@ -9,12 +8,12 @@ import { topicSchemas } from '../records/topic-schemas.ts';
 import { type CommandContext, type LogConfig, assertKnown, readLogConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Writes the settings of a configuration to stdout: as JSON Schema, or as a page in Markdown. Resolves to the exit code. */
-export async function schema({ reference }: { readonly reference: boolean }, context: CommandContext): Promise<number> {
+/** Writes the JSON Schema of a configuration to stdout. Resolves to the exit code. */
+export async function schema(context: CommandContext): Promise<number> {
   const own = (await configuredDefinitions(context)).definitions.filter((one) => !BUILT_IN.some(({ definition }) => definition === one));
   const all = withBuiltIn(own);
   const ownNames = own.map(({ name }) => name);
-  context.stdout.write(reference ? configReference(all) : `${JSON.stringify(configJsonSchema(all, ownNames), undefined, 2)}\n`);
+  context.stdout.write(`${JSON.stringify(configJsonSchema(all, ownNames), undefined, 2)}\n`);
   return 0;
 }
 

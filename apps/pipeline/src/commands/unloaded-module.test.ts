@@ -46,7 +46,7 @@ describe('a module that cannot be loaded, with names for its topics,', () => {
     ['enqueue', async (context) => await enqueue({ pipeline: 'api', entries: ['a'], authors: [] }, context)],
     ['replay', async (context) => await replay({ of: 'api' }, context)],
     ['cancel', async (context) => await cancel({ of: 'api', key: 'a' }, context)],
-    ['asyncapi', asyncapi],
+    ['schema --asyncapi', asyncapi],
     ['schema of its records', async (context) => await schemaOfTopic('issues', context)],
   ])('ends %s with the problem of the module alone', async (_, command) => {
     await expect(outcome(command)).rejects.toMatchObject({

@@ -56,7 +56,7 @@ describe('a variable that is not set in a section with use: rest, whose streams 
     ['replay --dry-run', async (context) => await replay({ of: 'api', dryRun: true }, context)],
     ['dismiss', async (context) => await dismiss({ of: 'api' }, context)],
     ['cancel', async (context) => await cancel({ of: 'api', key: 'issues/a' }, context)],
-    ['asyncapi', asyncapi],
+    ['schema --asyncapi', asyncapi],
     ['schema of its jobs', async (context) => await schemaOfTopic('api.requests', context)],
     ['schema of its records', async (context) => await schemaOfTopic('issues', context)],
     ['read of a topic that is not in the log', async (context) => await read({ topic: 'api.walks' }, context)],

@@ -2,7 +2,7 @@ import { type PipelineDefinition, type TopicMap, definePipeline, secret } from '
 import { expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod';
 import { load, problemsOf, refusal } from './config-folder.fixture.ts';
-import { configReference } from './config-reference.ts';
+import { configReference } from './config-reference.fixture.ts';
 import { configJsonSchema } from './config-schema.ts';
 
 /** A secret that doesn't look like one, because it is short and made of words. Only the schema says that it is a secret. */

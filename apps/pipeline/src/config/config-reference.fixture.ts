@@ -10,8 +10,8 @@ export function configReference(definitions: readonly DefinitionInfo[]): string 
 
 const INTRODUCTION = `# Configuration
 
-Every setting of \`headgate.yaml\`. \`headgate schema --reference\` writes this page. If you have a configuration, it includes your own pipelines.
-\`headgate schema\` writes a JSON Schema, which editors use for completion and validation.
+Every setting of \`headgate.yaml\`. \`headgate schema\` writes a JSON Schema of them and of those of your own pipelines, which editors use for
+completion and validation.
 
 - \`"\${NAME}"\` is replaced by an environment variable, or by a line \`NAME=value\` of the file \`.env\` in the configuration's folder. The environment wins.
   To write a literal \`\${\`, use \`$\${\`.
