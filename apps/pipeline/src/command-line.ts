@@ -154,14 +154,12 @@ function commandLine(world: World, exit: (code: number) => void): Command {
   command('check', 'Check the configuration, its secrets and what a run needs')
     .option('--online', 'Also send one request per credential; it counts against the budget')
     .action(async ({ online = false }: { online?: boolean }) => {
-      const [{ check }, { environmentProbes }, { warnOfClosedStdout }] = await Promise.all([
+      const [{ check }, { environmentProbes }] = await Promise.all([
         import('./commands/check.ts'),
         import('./commands/environment-probes.ts'),
-        import('./commands/closed-stdout.ts'),
       ]);
       const own = context();
       const { file, cwd, env, json, signal } = own;
-      await warnOfClosedStdout(own);
       const probes: CheckOptions['probes'] = (valid) => environmentProbes({ valid, online, context: own });
       exit(
         await check({

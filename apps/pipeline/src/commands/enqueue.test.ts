@@ -3,15 +3,13 @@ import { bearer } from '@headgate/auth';
 import { books } from '@headgate/sources/books';
 import { followers } from '@headgate/sources/followers';
 import { systemClock } from '@headgate/throttle';
-import { MissingRightError, type NewTopicSpec, type TopicLog } from '@headgate/topics';
+import type { NewTopicSpec } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ZodError } from 'zod';
 import { ConfigError } from '../config/config-error.ts';
 import { BOOKS, ENV, FOLLOWERS, configFolder, load } from '../config/config-folder.fixture.ts';
-import { followers as followersPipeline } from '../pipelines/followers.ts';
 import { followersRequest } from '../records/requests.ts';
-import { logWith } from '../run/log-with.fixture.ts';
 import { enqueue } from './enqueue.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -99,14 +97,6 @@ it('gives requests for one user in several spellings one key, and requests each 
   ]);
 });
 
-it('reports requests that are repeated or already waiting', async () => {
-  const told = await newPlace();
-  expect(await told('alpha', 'beta')).toBe('2 jobs added to followers.requests\n');
-  expect(await told('gamma', 'gamma', 'alpha', 'delta')).toBe(
-    '4 jobs added to followers.requests\nin more than one job: @gamma, @alpha. Headgate runs each job separately, so repeated requests count twice.\n',
-  );
-});
-
 it('warns like a run if it recreates the group state, of which no later run could warn', async () => {
   const told = await newPlace([{ name: 'followers.state', partitions: 1, compacted: true }]);
   expect(await told('alpha')).toMatch(
@@ -114,51 +104,6 @@ it('warns like a run if it recreates the group state, of which no later run coul
   );
   expect(await told('beta')).toBe('1 job added to followers.requests\n');
 });
-
-it.each<[string, Error, RegExp]>([
-  [
-    'says so if it cannot compare its jobs with those that wait',
-    new Error('out of luck'),
-    /^1 job added to followers\.requests\nHeadgate couldn't compare .* in followers\.requests, .*: out of luck\n$/u,
-  ],
-  [
-    'compares nothing without the right to read',
-    new MissingRightError([{ operation: 'Read', kind: 'topic', name: 'followers.requests' }]),
-    /^1 job added to followers\.requests\n$/u,
-  ],
-])('%s, and adds them', async (_, error, said) => {
-  const { cwd, log } = await unreadableLog(error);
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough({ encoding: 'utf8' })];
-  const { signal } = new AbortController();
-  const streams = { stdin, stdout, stderr, terminal: stderr };
-  const context = { ...streams, file: 'headgate.config.mjs', cwd, env: ENV, clock: systemClock(), signal, json: false };
-  expect(await enqueue({ pipeline: 'followers', entries: ['alpha'], authors: [] }, context)).toBe(0);
-  expect(stderr.read()).toMatch(said);
-  expect((await Array.fromAsync(log.read({ topic: 'followers.requests' }))).map(({ key }) => key)).toEqual(['@alpha']);
-});
-
-/** Creates a folder whose configuration has a log with which `readBytes` throws `error`. The returned log can read. */
-async function unreadableLog(error: Error): Promise<{ readonly cwd: string; readonly log: TopicLog }> {
-  const name = 'configOfEnqueueTest';
-  const cwd = await configFolder({ 'headgate.config.mjs': `export default globalThis.${name};\n` });
-  const log = await sqliteTopicLog({ file: `${cwd}/headgate.db` });
-  const own: Partial<TopicLog> = {
-    readBytes() {
-      throw error;
-    },
-    // The test reads the log after the command has closed it.
-    async close() {},
-  };
-  const pipelines = [
-    followersPipeline({ baseUrl: 'http://127.0.0.1:9', credentials: [{ name: 'app', bearer: () => 't' }], users: ['alpha'] }),
-  ];
-  Object.assign(globalThis, { [name]: { topics: logWith(log, own), pipelines } });
-  onTestFinished(async () => {
-    Reflect.deleteProperty(globalThis, name);
-    await log.close();
-  });
-  return { cwd, log };
-}
 
 /** Creates a folder and a log with these topics. Resolves to a function that enqueues users and resolves to what `enqueue` prints. */
 async function newPlace(topics: readonly NewTopicSpec[] = []): Promise<(...entries: readonly string[]) => Promise<string>> {

@@ -1,16 +1,14 @@
 import { readdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { bearer } from '@headgate/auth';
 import { definePipeline, walk } from '@headgate/pipeline';
 import { defineSource } from '@headgate/sources';
 import { systemClock } from '@headgate/throttle';
-import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { BOOKS, ENV, configFolder } from '../config/config-folder.fixture.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { smallDisk } from '../e2e/kafka/small-disk.fixture.ts';
 import type { ProbeResult } from './check.ts';
 import type { CommandContext } from './command-context.ts';
 import { environmentProbes } from './environment-probes.ts';
@@ -24,26 +22,6 @@ it('reports whether a missing log can be created, and leaves nothing behind', as
     message: expect.stringMatching(/^can't be created: .*a-file isn't writable \(ENOTDIR\)\. Name a file/u),
   });
   expect((await readdir(cwd)).toSorted()).toEqual(['a-file', 'headgate.yaml']);
-});
-
-it('reports that the disk of an embedded log is full, or almost full', async ({ skip }) => {
-  const disk = await smallDisk({ megabytes: 40 });
-  if (typeof disk === 'string') return skip(disk);
-  await using room = disk;
-  const cwd = await configFolder({ 'headgate.yaml': BOOKS });
-  const file = join(room.folder, 'headgate.db');
-  expect(await probed(cwd, file)).toEqual({
-    ok: true,
-    message: 'will be created',
-    warnings: ['its disk has 41 MB left; 1,000,000 IDs take about 40 MB'],
-  });
-  const log = await sqliteTopicLog({ file });
-  await room.fill(0);
-  const full = 'its disk is full. Free some space; a run waits for it.';
-  expect(await probed(cwd, file)).toMatchObject({ ok: false, message: full });
-  await room.empty();
-  await log.close();
-  expect(await probed(cwd, file)).toMatchObject({ ok: true, message: 'can be read and written, 7 topics will be created' });
 });
 
 it('reports a pipeline that works with one lane only, as a run does', async () => {

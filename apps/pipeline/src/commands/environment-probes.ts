@@ -1,4 +1,4 @@
-import { access, mkdtemp, rmdir, statfs } from 'node:fs/promises';
+import { access, mkdtemp, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Pipeline, topicNames } from '@headgate/pipeline';
 import { assertStatesKept, findOtherGroups, lanesOf } from '@headgate/pipeline/internal';
@@ -23,9 +23,6 @@ export interface EnvironmentProbesOptions {
 }
 
 const GIVE_RIGHTS = 'Grant these on the brokers (kafka-acls.sh --add). A run waits until it has them.';
-
-/** `check` warns if the disk of the embedded log has less free space than this, in MB. */
-const SMALL_ROOM_MB = 100;
 
 /** Returns probes of what a run needs from its environment. Services are probed only with `online`, and only if every pipeline is usable. */
 export function environmentProbes({ valid, online, context }: EnvironmentProbesOptions): Probe[] {
@@ -81,20 +78,7 @@ async function probeLog(config: ConfigOfLog, context: CommandContext): Promise<P
   const probeOpenLog = (): Promise<ProbeResult> =>
     withLog({ topics, clock: context.clock }, (log, within) => within(ANSWER_WITHIN_MS, checkOpenLog(log, config, context)));
   if (topics.driver !== 'sqlite') return await probeOpenLog();
-  const folder = await nearestFolder(dirname(topics.file));
-  const result = (await logExists(topics)) ? await probeOpenLog() : await probeFolder(folder);
-  return result.ok ? await probeRoom(folder, result) : result;
-}
-
-/** Adds a warning if the disk is almost full, or reports a problem if it is full. A log on a full disk can still be opened. */
-async function probeRoom(folder: string, result: ProbeResult): Promise<ProbeResult> {
-  const { bavail, blocks, bsize } = await statfs(folder);
-  const megabytes = (bavail * bsize) / 1e6;
-  // Some filesystems don't report their size.
-  if (blocks === 0 || megabytes >= SMALL_ROOM_MB) return result;
-  if (megabytes < 1) return { ...result, ok: false, message: 'its disk is full. Free some space; a run waits for it.' };
-  const warning = `its disk has ${Math.floor(megabytes)} MB left; 1,000,000 IDs take about 40 MB`;
-  return { ...result, warnings: [...(result.warnings ?? []), warning] };
+  return (await logExists(topics)) ? await probeOpenLog() : await probeFolder(await nearestFolder(dirname(topics.file)));
 }
 
 /** Creates and removes a temporary folder, because permissions alone don't show whether a file can be created. */

@@ -22,7 +22,6 @@ import { plainOutput } from '../status/text/plain-output.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
 import { rateWords } from '../status/format-row.ts';
-import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, commandsFor, openLogToRead, readConfig } from './command-context.ts';
 
 /** Maximum crawls of a pipeline that have their own line. One more line counts the rest. */
@@ -31,7 +30,6 @@ const LISTED = 50;
 /** Writes the remaining work, the requests it needs and its finish time to stdout. Changes nothing. Resolves to the exit code. */
 export async function plan(context: CommandContext): Promise<number> {
   const { clock, env, json, stdout } = context;
-  await warnOfClosedStdout(context);
   const config = await readConfig(context);
   const { pipelines, topics } = config;
   await using opened = await openLogToRead(context, topics);

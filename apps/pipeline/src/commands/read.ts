@@ -6,7 +6,6 @@ import { topicSchemas } from '../records/topic-schemas.ts';
 import { runTopics } from '../run/topics.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { safeText } from '../status/text/safe-text.ts';
-import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, type LogConfig, assertTopicKnown, openLogToRead, readLogConfig } from './command-context.ts';
 import { OutputError, pacedOutput } from './paced-output.ts';
 import { type TableFormat, tableFormat, writeTable } from './read-table.ts';
@@ -39,7 +38,6 @@ export async function read(
   const asLine = values ? (record: BytesRecord) => escapedControls(valueLine(record.value)) : json ? jsonLine : plainLine;
   const format = requestedFormat === undefined && out === undefined ? undefined : tableFormat(requestedFormat, out, context);
   const selection = selectionOf(choice, clock.epochMs());
-  if (out === undefined) await warnOfClosedStdout(context);
   const config = await readLogConfig(context);
   const { topics, pipelines, definitions } = config;
   // Topics of the built-in pipelines are known, unless the configuration has only pipelines of the user.

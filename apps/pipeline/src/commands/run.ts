@@ -1,7 +1,7 @@
 import { type ListAgain, type RunEvent, type RunResult, start, topicNames } from '@headgate/pipeline';
 import { nothingChosen } from '@headgate/pipeline/internal';
 import { onAbort, untilAborted } from '@headgate/throttle/internal';
-import type { TopicLog } from '@headgate/topics';
+import type { TopicLog, TopicRecord } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { errorText } from '../run/error-text.ts';
 import { failureText } from '../run/failure-text.ts';
@@ -20,8 +20,8 @@ import { didNothing, summaryText } from '../status/summary-text.ts';
 import { type OpenDeadLettersWatch, watchOpenDeadLetters } from '../status/open-dead-letters-watch.ts';
 import type { CommandFor } from '../status/open-dead-letters.ts';
 import { totalOf } from '../status/text/number-words.ts';
+import { safeText } from '../status/text/safe-text.ts';
 import { type CommandContext, commandsFor } from './command-context.ts';
-import { assertKnownKey } from './known-key.ts';
 
 export interface RunOptions {
   readonly config: Config;
@@ -99,8 +99,13 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     result = await Promise.race([running.done, abandoned]);
     if (result !== undefined && viewer.view().logUnavailable === undefined) await Promise.race([deadLetters.count(), abandoned]);
     const [pipeline] = pipelines;
-    if (key !== undefined && pipeline && result?.outcome === 'done' && didNothing(viewer.view()))
-      await assertKnownKey({ log, pipeline, topics: config.topics, key, commandFor, signal });
+    if (key !== undefined && pipeline && result?.outcome === 'done' && didNothing(viewer.view())) {
+      const topic = names(`${pipeline.name}.requests`);
+      if (!(await hasKey(log.readBytes({ topic, signal }), key)) && !signal.aborted)
+        throw new UsageError(
+          `run --only: ${pipeline.name} has no job with the key ${safeText(key)}. To list the jobs: ${commandFor('read', topic)}`,
+        );
+    }
     viewer.end(result?.outcome ?? 'stopped', result?.snapshot);
   } catch (error) {
     viewer.end(signal.aborted ? 'stopped' : 'failed');
@@ -123,6 +128,12 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     listing: config.pipelines.filter((pipeline) => pipeline.listed()[Symbol.iterator]().next().done !== true).map(({ name }) => name),
     context,
   });
+}
+
+async function hasKey(records: AsyncIterable<TopicRecord<Uint8Array>>, key: string): Promise<boolean> {
+  const wanted = Buffer.from(key);
+  for await (const record of records) if (record.key !== null && wanted.equals(record.key)) return true;
+  return false;
 }
 
 interface Chosen {

@@ -33,7 +33,7 @@ it('run --only processes the jobs of one key, run --max-requests sends no more t
   const misspelled = await place.headgate('run', '--only', 'followers:b');
   expect([misspelled.code, misspelled.stderr.split('\n').at(-2)]).toEqual([
     2,
-    'headgate: run --only: followers has no job with the key b. Did you mean @b? To list the jobs: headgate read followers.requests',
+    'headgate: run --only: followers has no job with the key b. To list the jobs: headgate read followers.requests',
   ]);
   const json = await place.headgate('run', '--json', '--only', 'followers:nokey');
   expect([json.code, JSON.parse(json.stderr.trim().split('\n').at(-1) ?? '')]).toEqual([
