@@ -8,7 +8,7 @@ import type { ReadOptions } from './commands/read.ts';
 import type { SandboxCommandOptions } from './commands/sandbox.ts';
 import { UsageError } from './commands/usage-error.ts';
 import { ConfigError } from './config/config-error.ts';
-import { defaultConfigFile } from './config/default-config-file.ts';
+import { DEFAULT_FILE } from './config/config-files.ts';
 import { sayProblem } from './config/format-problems.ts';
 import { errorText } from './run/error-text.ts';
 import { limitHeapGrowth } from './run/heap-growth.ts';
@@ -89,7 +89,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
   const program = new Command('headgate');
   let clock: Clock;
   const context = (): CommandContext => {
-    const { config = defaultConfigFile(world.cwd), json } = program.opts<{ config?: string; json?: boolean }>();
+    const { config = DEFAULT_FILE, json } = program.opts<{ config?: string; json?: boolean }>();
     return { ...world, clock, stderr: plainOutput(world.stderr), terminal: world.stderr, file: config, json: json ?? false };
   };
 
@@ -97,7 +97,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .description('Streams rate-limited HTTP services into Kafka or an embedded log: every request the limit allows, and never one more.')
     .version(version(), '-V, --version', 'Print the version')
     .helpOption('-h, --help', 'Show this help')
-    .option('--config <file>', 'Configuration: YAML, or a module (default: headgate.yaml or headgate.config.ts)')
+    .option('--config <file>', 'Configuration (default: headgate.yaml)')
     .option('--json', 'Write logs and the output of check, plan and read as JSON lines')
     .exitOverride()
     .configureOutput({

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { topicNames } from '@headgate/pipeline';
 import { withBuiltIn } from '../config/built-in.ts';
-import { defaultConfigFile } from '../config/default-config-file.ts';
+import { DEFAULT_FILE } from '../config/config-files.ts';
 import { type TopicSchema, topicSchemas } from '../records/topic-schemas.ts';
 import { runTopics } from '../run/topics.ts';
 import { version } from '../version.ts';
@@ -26,7 +26,7 @@ async function configOrBuiltIn(context: CommandContext): Promise<Pick<LogConfig,
     return config;
   } catch (error) {
     const { cwd, file } = context;
-    if (file !== defaultConfigFile(cwd) || existsSync(join(cwd, file))) throw error;
+    if (file !== DEFAULT_FILE || existsSync(join(cwd, file))) throw error;
     const topics = { driver: 'sqlite', file: '', group: 'headgate', lanes: 1, prefix: '', names: {} } as const;
     return { topics, definitions: withBuiltIn([]), configured: undefined };
   }

@@ -9,8 +9,6 @@ import { UsageError } from './usage-error.ts';
 export async function backup(to: string, context: CommandContext): Promise<number> {
   const { topics } = await readLogConfig(context);
   if (topics.driver === 'kafka') throw new UsageError('backup: the log is on Kafka, which keeps its own copies: see topics.replication.');
-  if (topics.driver === 'own')
-    throw new UsageError('backup: only embedded logs can be copied, and this log is your own. Use its own tools.');
   const { file } = topics;
   if (!(await logExists(topics))) throw new UsageError(`backup: there is no log at ${file} yet.`);
   const done = await backupSqliteTopicLog({ file, to: resolve(context.cwd, to), signal: context.signal });

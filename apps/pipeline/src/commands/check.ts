@@ -1,10 +1,9 @@
 import { ConfigError, type ValidSections } from '../config/config-error.ts';
-import { defaultConfigFile } from '../config/default-config-file.ts';
+import { DEFAULT_FILE } from '../config/config-files.ts';
 import { formatProblems, messageColumnOf } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { LoadConfigOptions } from '../config/load-config.ts';
 import type { Problem } from '../config/problem.ts';
-import { ownOpenLog } from '../run/open-topic-log.ts';
 import type { OpenDeadLetters } from '../status/open-dead-letters.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 
@@ -63,8 +62,6 @@ type PlainProblem = Pick<Problem, 'line' | 'column' | 'key' | 'message'>;
  */
 export async function check({ online = false, probes, output, json = false, signal, ...load }: CheckOptions): Promise<number> {
   const reading = await read(load);
-  const { topics } = reading.valid;
-  await using _own = topics && ownOpenLog(topics);
   const list = reading.message === undefined ? probes(reading.valid) : [];
   return json ? await checkJson(reading, list, { output, signal }) : await checkText(reading, list, { output, online, signal });
 }
@@ -145,7 +142,7 @@ interface Reading {
 async function read(load: LoadConfigOptions): Promise<Reading> {
   try {
     const { config, warnings } = await loadConfig(load);
-    return { fileName: load.file ?? defaultConfigFile(load.cwd ?? process.cwd()), problems: [], warnings, valid: config };
+    return { fileName: load.file ?? DEFAULT_FILE, problems: [], warnings, valid: config };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const { fileName, problems, warnings, valid, message } = error;

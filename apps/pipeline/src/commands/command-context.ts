@@ -4,7 +4,7 @@ import { onAbort, orAborted } from '@headgate/throttle/internal';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import { ConfigError } from '../config/config-error.ts';
 import { withBuiltIn } from '../config/built-in.ts';
-import { defaultConfigFile } from '../config/default-config-file.ts';
+import { DEFAULT_FILE } from '../config/config-files.ts';
 import type { Config } from '../config/config.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { formatProblems, sayProblem } from '../config/format-problems.ts';
@@ -42,9 +42,9 @@ export interface CommandContext {
 }
 
 /** Returns a function that creates a command line as the user types it. In a clone of the repository, the command has another name. */
-export function commandsFor({ env, file, cwd }: Pick<CommandContext, 'env' | 'file' | 'cwd'>): CommandFor {
+export function commandsFor({ env, file }: Pick<CommandContext, 'env' | 'file'>): CommandFor {
   const program = env['HEADGATE_COMMAND'] ?? 'headgate';
-  return (command, argument) => `${program} ${command} ${argument}${file === defaultConfigFile(cwd) ? '' : ` --config ${file}`}`;
+  return (command, argument) => `${program} ${command} ${argument}${file === DEFAULT_FILE ? '' : ` --config ${file}`}`;
 }
 
 /** Reads the whole configuration, and prints warnings about it to stderr, with `--json` as log lines. Throws a `ConfigError` if it has errors. */

@@ -3,12 +3,11 @@ import { dirname, resolve } from 'node:path';
 import type { Pipeline } from '@headgate/pipeline';
 import { type GuessedStream, guessStream } from '@headgate/rest';
 import { ConfigError } from '../config/config-error.ts';
-import { DEFAULT_FILE, isCode } from '../config/default-config-file.ts';
+import { DEFAULT_FILE } from '../config/config-files.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { shown } from '../config/problem.ts';
 import { readTextFile } from '../config/read-text-file.ts';
 import { flow } from '../config/json-schema.ts';
-import { ownOpenLog } from '../run/open-topic-log.ts';
 import type { ConfigOfLog } from '../run/topics.ts';
 import { countWords } from '../status/text/number-words.ts';
 import type { CommandContext } from './command-context.ts';
@@ -37,8 +36,6 @@ export async function initRest(options: InitRestOptions, context: CommandContext
   const { file, cwd, env, stderr, signal } = context;
   const path = resolve(cwd, file);
   const target = targetOf(options);
-  if (isCode(file))
-    throw new UsageError(`init: ${shown(file)} is a module, and --rest adds sections only to YAML. Name another file: --config FILE.`);
   const before = await readTextFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw new UsageError(`init: ${shown(file)} can't be read (${error.code}). Check that it is a file, and that you may read it.`);
@@ -50,7 +47,6 @@ export async function initRest(options: InitRestOptions, context: CommandContext
   const added = (guessed?: GuessedStream): string => `${start}${sectionLines(target, guessed).join('\n')}\n`;
 
   const { pipeline, config } = await read(`${before ?? ''}${added()}`, path, target, context);
-  await using _own = ownOpenLog(config.topics);
   const tried = await triedOnce(pipeline, JSON.stringify({ stream: target.stream }), config, context);
   signal.throwIfAborted();
   if (typeof tried === 'string') {

@@ -3,7 +3,6 @@ import type { TriedStream } from '@headgate/rest';
 import { creditPool } from '@headgate/throttle';
 import { LaneHeldError } from '@headgate/topics';
 import { failureText, sourceText } from '../run/failure-text.ts';
-import { ownOpenLog } from '../run/open-topic-log.ts';
 import type { ConfigOfLog } from '../run/topics.ts';
 import { durationWords } from '../status/text/duration-words.ts';
 import { countWords, numberWords } from '../status/text/number-words.ts';
@@ -25,7 +24,6 @@ export interface TryOptions {
 export async function tryStream({ stream: of, fields }: TryOptions, context: CommandContext): Promise<number> {
   const { stdout, stderr, signal } = context;
   const config = await readConfig(context);
-  await using _own = ownOpenLog(config.topics);
   const { pipeline, stream } = streamOf(of, config.pipelines);
   const tried = await triedOnce(pipeline, requestOf(pipeline, stream, fields), config, context);
   signal.throwIfAborted();

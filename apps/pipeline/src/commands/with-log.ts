@@ -2,7 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import { pause } from '@headgate/throttle/internal';
 import type { TopicLog } from '@headgate/topics';
 import type { TopicsConfig } from '../config/topics-section.ts';
-import { openTopicLog, ownOpenLog } from '../run/open-topic-log.ts';
+import { openTopicLog } from '../run/open-topic-log.ts';
 
 /** Maximum time for the log to respond, ms. The log waits for unreachable brokers without a limit, but a check must report them. */
 export const ANSWER_WITHIN_MS = 14_000;
@@ -10,7 +10,7 @@ export const ANSWER_WITHIN_MS = 14_000;
 /** Waits for work with the log, at most `ms`. After that, rejects with the reason why the log can't be reached, if known. */
 export type Within = <Value>(ms: number, work: Promise<Value>) => Promise<Value>;
 
-/** Opens the log, passes it to `work`, and closes it, unless the configuration contains it open. Closing the log ends unfinished work. */
+/** Opens the log, passes it to `work`, and closes it. Closing the log ends unfinished work. */
 export async function withLog<Value>(
   { topics, clock }: { readonly topics: TopicsConfig; readonly clock: Clock },
   work: (log: TopicLog, within: Within) => Promise<Value>,
@@ -27,6 +27,6 @@ export async function withLog<Value>(
     return await work(log, within);
   } finally {
     over.abort();
-    if (ownOpenLog(topics) === undefined) await log.close();
+    await log.close();
   }
 }

@@ -32,11 +32,6 @@ export function isDefinedPipeline(value: unknown): value is AnyPipeline {
   );
 }
 
-/** Whether a value is the result of calling a defined pipeline with its options. */
-export function isPipeline(value: unknown): value is Pipeline {
-  return typeof value === 'object' && value !== null && 'definition' in value && 'open' in value && typeof value.open === 'function';
-}
-
 /** Whether an error says that options don't fit their pipeline's schema. Checks the shape, too, for errors from another installation. */
 export function isInvalidOptions(error: unknown): error is InvalidOptionsError {
   return error instanceof InvalidOptionsError || (error instanceof Error && error.name === 'InvalidOptionsError' && 'issues' in error);

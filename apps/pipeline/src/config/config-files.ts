@@ -3,7 +3,6 @@ import { basename, dirname } from 'node:path';
 import { parseEnv } from 'node:util';
 import { unreadable } from '@headgate/pipeline/internal';
 import { ConfigError } from './config-error.ts';
-import { DEFAULT_FILE, isCode } from './default-config-file.ts';
 import { UnfitFileError } from './read-text-file.ts';
 
 export interface ReadConfigFileOptions {
@@ -14,6 +13,8 @@ export interface ReadConfigFileOptions {
   readonly readFile: (path: string) => Promise<string>;
 }
 
+/** The configuration of a folder if the command line names none. */
+export const DEFAULT_FILE = 'headgate.yaml';
 /** Maximum characters of a configuration. A parsed value takes hundreds of bytes of memory. */
 const MAX_CONFIG = 4 * 2 ** 20;
 const TOO_LONG = 'is larger than 4 MiB. Put long lists into separate files, for example users: [{ file: users.txt }].';
@@ -27,7 +28,6 @@ export async function readConfigText({ file, path, readFile }: ReadConfigFileOpt
   } catch (cause) {
     if (!isMissing(cause)) throw new ConfigError({ fileName: file, message: `${file} ${unreadable(cause)}`, cause });
     const folder = dirname(file) === '.' ? 'this folder' : dirname(file);
-    if (isCode(file)) throw new ConfigError({ fileName: file, message: `${basename(file)} not found in ${folder}.`, cause });
     const cure = basename(file) === DEFAULT_FILE && folder === 'this folder' ? 'headgate init' : `headgate init --config ${file}`;
     throw new ConfigError({ fileName: file, message: `${basename(file)} not found in ${folder}. Create one with: ${cure}`, cause });
   }

@@ -25,27 +25,7 @@ completion and validation.
   the file, or the name of a package that is installed next to it (\`use: parcels\`). If the module's own folder doesn't have \`headgate\`,
   \`@headgate/*\`, \`rxjs\` or \`zod\`, it gets those of the running installation.
 
-To write the configuration in code, use a \`headgate.config.ts\` (or \`.mjs\`, \`.js\`). Every command accepts it instead of the YAML file:
-
-\`\`\`ts
-import { books, defineConfig, followers } from 'headgate';
-import issues from './issues.ts';
-
-export default defineConfig({
-  topics: { driver: 'sqlite', file: './log.db' },
-  pipelines: [
-    followers({ baseUrl: 'https://api.example.com', credentials: [{ name: 'app', bearer: () => process.env['TOKEN'] ?? '' }], users: ['alpha'] }),
-    books({ baseUrl: 'https://books.example.com', key: () => process.env['BOOKS_KEY'] ?? '' }),
-    issues({ baseUrl: 'https://api.example.com', token: () => process.env['TOKEN'] ?? '', repos: ['a/b'] }),
-  ],
-});
-\`\`\`
-
-There, paths in a pipeline's options are relative to the working folder. Headgate copies \`.env\` into \`process.env\` before it loads the module.
-\`await readList(new URL('users.txt', import.meta.url))\` of \`headgate\` returns the lines of a list, as \`{ file: users.txt }\` does in YAML.
-
-In code, \`topics\` can also be your own log: a \`TopicLog\` of \`@headgate/topics\`, or a function that opens one. To set \`group\`, \`lanes\`,
-\`prefix\` or \`names\` as well, pass the log as \`log\`. Each command closes the log when it ends.`;
+To configure a run in code instead, call [\`start\`](embed.md).`;
 
 function sectionText(name: string, schema: JsonSchema): string {
   const tables = alternatives(schema).filter(({ properties }) => properties !== undefined);

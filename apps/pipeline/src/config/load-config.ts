@@ -1,18 +1,16 @@
 import { dirname, resolve } from 'node:path';
 import { withBuiltIn } from './built-in.ts';
-import { codeConfig } from './code-config.ts';
 import { ConfigError } from './config-error.ts';
-import { isPublic, readConfigText, readEnvFile } from './config-files.ts';
-import { defaultConfigFile, isCode } from './default-config-file.ts';
+import { DEFAULT_FILE, isPublic, readConfigText, readEnvFile } from './config-files.ts';
 import type { Config } from './config.ts';
 import { inOrder } from './format-problems.ts';
 import type { Problem } from './problem.ts';
 import { readTextFile } from './read-text-file.ts';
-import { type ReadConfig, crossProblems } from './whole-config.ts';
+import { crossProblems } from './whole-config.ts';
 import { yamlConfig } from './yaml-config.ts';
 
 export interface LoadConfigOptions {
-  /** The file as the user named it. Default: headgate.yaml, or headgate.config.ts, .mjs or .js if only that exists. */
+  /** The file as the user named it. Default: headgate.yaml. */
   readonly file?: string;
   /** The folder that a relative `file` starts from. Default: the process's working folder. */
   readonly cwd?: string;
@@ -33,10 +31,10 @@ export interface LoadedConfig {
   readonly warnings: readonly Problem[];
 }
 
-/** Reads a configuration, in YAML or as a module. Throws a `ConfigError` if it has problems or can't be read. */
+/** Reads a configuration. Throws a `ConfigError` if it has problems or can't be read. */
 export async function loadConfig({
   cwd = process.cwd(),
-  file = defaultConfigFile(cwd),
+  file = DEFAULT_FILE,
   env,
   readFile = readTextFile,
   importing = async (load) => await load(),
@@ -46,9 +44,7 @@ export async function loadConfig({
   const envPath = resolve(dirname(path), '.env');
   const settings = { ...(await readEnvFile({ file, path: envPath, readFile })), ...definedOnly(env) };
   const lookup = (name: string): string | undefined => (Object.hasOwn(settings, name) ? settings[name] : undefined);
-  const read: ReadConfig = isCode(file)
-    ? await codeConfig({ file, path, settings, importing })
-    : await yamlConfig({ file, path, source, lookup, readText: readFile, importing });
+  const read = await yamlConfig({ file, path, source, lookup, readText: readFile, importing });
   const definitions = withBuiltIn(read.definitions);
 
   const warnings = [...read.warnings];
@@ -58,7 +54,7 @@ export async function loadConfig({
   }
   warnings.sort(inOrder);
   const found = [...read.problems, ...crossProblems({ ...read, definitions })].sort(inOrder);
-  const problems = found.length === 0 ? found : (read.withExcerpts?.(found) ?? found);
+  const problems = found.length === 0 ? found : read.withExcerpts(found);
   const { status, pipelines } = read;
   // With the wrong lanes or names, a command would create topics that no run can use.
   const isTopicsWrong = found.some(({ key }) => key.startsWith('topics.'));

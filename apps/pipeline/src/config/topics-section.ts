@@ -1,6 +1,5 @@
 import { type OptionIssue, type SecretReader, duration, secret } from '@headgate/pipeline';
 import { pemText, plainFileText } from '@headgate/pipeline/internal';
-import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import * as z from 'zod';
 import { isLoopback } from './address.ts';
 
@@ -166,31 +165,7 @@ export const topicsSection = z
   .describe('Log for all records: an embedded file, or Kafka.')
   .meta({ examples: [{ driver: 'sqlite', file: './headgate.db' }] });
 
-/** Options of {@link OpenLog}. */
-export interface OpenLogOptions {
-  /** True if the command only reads the log. */
-  readonly readOnly: boolean;
-  /** Call it if the log can't be reached for two seconds, and when it can again. */
-  readonly onAvailability?: (change: AvailabilityChange) => void;
-}
-
-/** Opens the user's own log. The command that called it closes the log. */
-export type OpenLog = (options: OpenLogOptions) => TopicLog | Promise<TopicLog>;
-
-/** The section with the user's own log, which only a configuration in code can have. */
-export const ownLogSection = z.strictObject({
-  driver: z.literal('own').default('own'),
-  log: z.custom<TopicLog | OpenLog>(isOwnLog, 'must be a TopicLog, or a function that opens one.'),
-  ...commonSettings,
-});
-
-/** Whether a value is a log, or a function that opens one. */
-export function isOwnLog(value: unknown): value is TopicLog | OpenLog {
-  return typeof value === 'function' || (typeof value === 'object' && value !== null && 'openLane' in value && 'readBytes' in value);
-}
-
-export type TopicsConfig = SqliteTopicsConfig | KafkaTopicsConfig | OwnTopicsConfig;
-export type OwnTopicsConfig = z.output<typeof ownLogSection>;
+export type TopicsConfig = SqliteTopicsConfig | KafkaTopicsConfig;
 export type SqliteTopicsConfig = z.output<typeof sqlite>;
 export type KafkaTopicsConfig = z.output<typeof kafka>;
 export type SaslConfig = z.output<typeof sasl>;

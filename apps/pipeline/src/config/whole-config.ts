@@ -17,8 +17,8 @@ export interface ReadConfig {
   readonly warnings: readonly Problem[];
   /** Creates a problem about the value at a path, or about its key. */
   problemAt(path: KeyPath, message: string, at?: 'key' | 'value'): Problem;
-  /** Adds excerpts of the file to problems; absent for a configuration in code. */
-  readonly withExcerpts?: (problems: readonly Problem[]) => Problem[];
+  /** Adds excerpts of the file to problems. */
+  readonly withExcerpts: (problems: readonly Problem[]) => Problem[];
 }
 
 /** Finds the errors between sections that are valid on their own. */

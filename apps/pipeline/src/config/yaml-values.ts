@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import { OF_FILE, type Scalar, isScalar, scalar, unreadable } from '@headgate/pipeline/internal';
 import { type ParsedNode, type Scalar as ScalarNode, type YAMLMap, isMap, isSeq, isScalar as isScalarNode } from 'yaml';
 import { type KeyPath, shownPath } from './problem.ts';
-import { type ListLine, listLines } from './read-list.ts';
 import { shownVariable, substituteVariables } from './variables.ts';
 import { type Range, pairsOf } from './yaml-file.ts';
 import { typographicQuotes } from './yaml-syntax.ts';
@@ -209,6 +208,20 @@ export function withoutBraces(name: string): string {
 function bareValue(text: string): number | boolean | undefined {
   if (/^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
   return text === 'true' || (text === 'false' ? false : undefined);
+}
+
+/** An entry of a list in a file, and its line, 1-based. */
+interface ListLine {
+  readonly number: number;
+  readonly text: string;
+}
+
+/** The entries of a list: one per line, without comments and empty lines. */
+function listLines(text: string): readonly ListLine[] {
+  return text
+    .split(/\r\n|\r|\n/)
+    .map((line, i) => ({ number: i + 1, text: line.replace(/(^|\s)#.*$/, '').trim() }))
+    .filter((line) => line.text !== '');
 }
 
 /** Maximum lines that a section may read from files, because a run keeps them in memory. */

@@ -1,8 +1,8 @@
-import { mkdir, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { type Ended, type Workplace, type WorkplaceOptions, followersYaml, workplace } from './headgate-process.fixture.ts';
+import { type Workplace, type WorkplaceOptions, followersYaml, workplace } from './headgate-process.fixture.ts';
 import { SHELVES_MODULE, startShelves } from './own-pipeline.fixture.ts';
 
 const LOG = 'topics: { driver: sqlite, file: ./headgate.db }\nstatus: false\n';
@@ -22,33 +22,14 @@ function tick(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-describe.each([
-  [
-    'use:',
-    (url: string) => ({
-      'headgate.yaml': `${LOG}shelves:\n  use: ./shelves.ts\n  baseUrl: ${url}\n  token: "\${TOKEN}"\n  lists: [a, { file: more.txt }]\n`,
-      'more.txt': '# the rest\nb\ngone\n',
-    }),
-  ],
-  [
-    'headgate.config.ts',
-    (url: string) => ({
-      'headgate.config.ts': `import { type HeadgateConfig, defineConfig } from 'headgate';
-import shelves from './shelves.ts';
-
-const topics: HeadgateConfig['topics'] = { driver: 'sqlite', file: './headgate.db' };
-export default defineConfig({
-  topics,
-  status: false,
-  pipelines: [shelves({ baseUrl: '${url}', token: () => process.env['TOKEN'] ?? '', lists: ['a', 'b', 'gone'] })],
-});
-`,
-    }),
-  ],
-])("a user's own pipeline, loaded by %s", (_, files) => {
+describe("a user's own pipeline", () => {
   it('is checked, planned, run, killed, run again, enqueued, read and replayed like the built-in ones', async () => {
     await using service = await startShelves({ pages: 12, latencyMs: 15 });
-    await using place = await placeWith({ ...files(service.url), 'shelves.ts': SHELVES_MODULE });
+    await using place = await placeWith({
+      'headgate.yaml': `${LOG}shelves:\n  use: ./shelves.ts\n  baseUrl: ${service.url}\n  token: "\${TOKEN}"\n  lists: [a, { file: more.txt }]\n`,
+      'more.txt': '# the rest\nb\ngone\n',
+      'shelves.ts': SHELVES_MODULE,
+    });
     expect(await place.headgate('check')).toMatchObject({ code: 0 });
     expect(await place.headgate('plan')).toMatchObject({ code: 0 });
 
@@ -82,66 +63,6 @@ export default defineConfig({
     // Pipelines that aren't configured get no topics.
     expect((await place.headgate('read', 'followers.pages')).code).toBe(2);
   });
-});
-
-function withOwnLog(url: string, topics: string): string {
-  return `import { appendFileSync } from 'node:fs';
-import { defineConfig } from 'headgate';
-import { sqliteTopicLog } from '@headgate/topics/sqlite';
-import shelves from './shelves.ts';
-
-const note = (text) => appendFileSync(\`\${import.meta.dirname}/log.txt\`, text);
-const open = async ({ readOnly = false } = {}) => {
-  const log = await sqliteTopicLog({ file: \`\${import.meta.dirname}/own.db\`, readOnly });
-  const close = log.close.bind(log);
-  log.close = () => close().then(() => note('closed '));
-  note('opened ');
-  return log;
-};
-const pipelines = [shelves({ baseUrl: '${url}', token: process.env['TOKEN'] ?? '', lists: ['a', 'b'] })];
-export default defineConfig({ status: false, pipelines, topics: ${topics} });
-`;
-}
-
-test.each([
-  ['a log', 'await open()', ''],
-  ['a function that opens one', 'open', ''],
-  ['one beside its settings', "{ log: open, prefix: 'mine.' }", 'mine.'],
-])('a configuration in code may give %s', async (_, topics, prefix) => {
-  await using service = await startShelves({ pages: 2 });
-  await using place = await placeWith({ 'shelves.ts': SHELVES_MODULE });
-  let commands = 0;
-  // A module that opens its log while loading opens it once per process, so each command gets its own module.
-  const headgate = async (...args: readonly string[]): Promise<Ended> => {
-    const config = `${(commands += 1)}.config.ts`;
-    await place.write(config, withOwnLog(service.url, topics));
-    return await place.headgate(...args, '--config', config);
-  };
-  const check = await headgate('check', '--online');
-  expect([check.code, check.stdout]).toEqual([
-    0,
-    expect.stringMatching(/your own log +answers, \d+ topics will be created\n +shelves +answers\n$/u),
-  ]);
-  expect(await readFile(join(place.folder, 'log.txt'), 'utf8')).toMatch(/^(?:opened closed )+$/u);
-  expect(await headgate('run')).toMatchObject({ code: 0 });
-  expect(await headgate('enqueue', 'shelves', 'c')).toMatchObject({ stderr: `1 job added to ${prefix}shelves.requests\n` });
-  expect(await headgate('run')).toMatchObject({ code: 0 });
-  const { stdout } = await headgate('read', 'shelves.records', '--json');
-  expect(stdout.trim().split('\n')).toHaveLength(3 * 20);
-  expect(await headgate('backup', 'copy.db')).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('this log is your own') as string,
-  });
-  expect(await readdir(place.folder)).not.toContain('headgate.db');
-});
-
-test.each([
-  ['{ log: 7 }', 'topics.log   must be a TopicLog, or a function that opens one.'],
-  ['{ log: open, lanez: 1 }', 'topics.lanez   unknown key. Did you mean lanes?'],
-])('a configuration in code with topics: %s is refused', async (topics, problem) => {
-  await using place = await placeWith({ 'headgate.config.ts': withOwnLog('http://127.0.0.1:1', topics), 'shelves.ts': SHELVES_MODULE });
-  const { code, stdout } = await place.headgate('check');
-  expect([code, stdout]).toEqual([2, expect.stringContaining(problem)]);
 });
 
 test('check reports a secret that can’t be read, and after one request a service that can’t be reached', async () => {
@@ -232,29 +153,6 @@ test('an installed package is used by its name, as its exports say, from the fol
     'etc/node_modules/@post/shelves/dist/all.js': stripTypeScriptTypes(SHELVES_MODULE),
   });
   expect(await place.headgate('check', '--config', 'etc/headgate.yaml')).toMatchObject({ code: 0 });
-});
-
-test('invalid options in a headgate.config.ts are reported with their keys, and their place if a pipeline refuses them', async () => {
-  const code = (text: string): string => `import { defineConfig, followers } from 'headgate';\nexport default defineConfig(${text});\n`;
-  await using place = await placeWith({
-    'headgate.config.ts': code('{ topics: { lanez: 1, group: "a b" }, pipelines: [] }'),
-    'options.mjs': code(
-      `{ pipelines: [\n  followers({ baseUrl: 'https://api.example.com', credentials: [{ name: 'a', bearer: 'x' }], cuont: 7 })] }`,
-    ),
-    'headgate.none.ts': 'export const topics = 1;\n',
-  });
-  const checked = async (...args: readonly string[]): Promise<string> => {
-    const { code: exitCode, stdout } = await place.headgate('check', ...args);
-    expect(exitCode).toBe(2);
-    return stdout;
-  };
-  const found = await checked();
-  expect(found).toContain('headgate.config.ts\n');
-  expect(found).toContain('topics.lanez   unknown key. Did you mean lanes?');
-  expect(found).toContain("topics.group   isn't a valid name.");
-  expect(found).toContain('pipelines      is empty.');
-  expect(await checked('--config', 'options.mjs')).toContain('  3:3  followers.cuont   unknown key. Did you mean count?');
-  expect(await checked('--config', 'headgate.none.ts')).toContain('has no configuration as its default export.');
 });
 
 test('Node prints nothing about a module in a folder whose package.json has no type', async () => {

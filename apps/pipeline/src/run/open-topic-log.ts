@@ -36,14 +36,7 @@ export async function openTopicLog(
       const { kafkaTopicLog } = await import('@headgate/topics/kafka');
       return await kafkaTopicLog({ ...kafkaOptions(config), ...listener, onMissingRight });
     }
-    case 'own':
-      return typeof config.log === 'function' ? await config.log({ readOnly, ...listener }) : config.log;
   }
-}
-
-/** The user's own log, if the configuration contains it open. It stays open until the command ends. */
-export function ownOpenLog(config: TopicsConfig): TopicLog | undefined {
-  return config.driver === 'own' && typeof config.log !== 'function' ? config.log : undefined;
 }
 
 /**
@@ -74,8 +67,6 @@ export function logAddress(config: TopicsConfig): string {
       return config.file;
     case 'kafka':
       return `kafka ${config.brokers.join(', ')}`;
-    case 'own':
-      return 'your own log';
   }
 }
 

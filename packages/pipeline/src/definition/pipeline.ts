@@ -16,7 +16,7 @@ export type CommonOptions = {
   readonly stopAfterFailures?: number | undefined;
 };
 
-/** A defined pipeline. Call it with its options to get the value that `start` and `defineConfig` take. */
+/** A defined pipeline. Call it with its options to get the value that `start` takes. */
 export interface DefinedPipeline<Options extends z.ZodObject, Request = unknown> {
   /** Returns the pipeline with its options. Throws an {@link InvalidOptionsError} (HEADGATE_INVALID_OPTION) if they don't fit. */
   (options: z.input<Options> & CommonOptions): Pipeline<Request>;
