@@ -4,7 +4,7 @@ import specifications from '@asyncapi/specs';
 import { systemClock } from '@headgate/throttle';
 import { Ajv } from 'ajv';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../config/load-config.ts';
+import { loadConfig } from '../config/config-folder.fixture.ts';
 import { BOOKS, ENV, FOLLOWERS, configFolder } from '../config/config-folder.fixture.ts';
 import { asyncapi, asyncapiDocument } from './asyncapi.ts';
 
@@ -17,7 +17,7 @@ async function documentOf(yaml: string) {
   const { config } = await loadConfig({ cwd: await configFolder({ 'headgate.yaml': yaml }), env: ENV });
   const { topics, pipelines } = config;
   const definitions = pipelines.map(({ definition }) => definition);
-  return asyncapiDocument({ topics, definitions, configured: pipelines.map(({ name }) => name) }) as AsyncApi;
+  return asyncapiDocument({ topics, definitions }) as AsyncApi;
 }
 
 interface AsyncApi {

@@ -1,43 +1,44 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { topicNames } from '@headgate/pipeline';
+import { type DefinitionInfo, topicNames } from '@headgate/pipeline';
 import { withBuiltIn } from '../config/built-in.ts';
+import { openConfig } from '../config/config-file.ts';
 import { DEFAULT_FILE } from '../config/config-files.ts';
+import type { KafkaTopicsConfig, TopicsConfig } from '../config/topics-section.ts';
 import { type TopicSchema, topicSchemas } from '../records/topic-schemas.ts';
 import { runTopics } from '../run/topics.ts';
 import { version } from '../version.ts';
-import { type CommandContext, type LogConfig, assertKnown, readLogConfig } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
+
+type Described = Readonly<{ topics: TopicsConfig; definitions: readonly DefinitionInfo[] }>;
 
 /**
  * Writes an AsyncAPI document of the pipelines' topics to stdout, even if secrets are missing, except those of a section with `use: rest`.
  * Resolves to the exit code.
  */
 export async function asyncapi(context: CommandContext): Promise<number> {
-  const config = await configOrBuiltIn(context);
-  context.stdout.write(`${JSON.stringify(asyncapiDocument(config), undefined, 2)}\n`);
+  context.stdout.write(`${JSON.stringify(asyncapiDocument(await described(context)), undefined, 2)}\n`);
   return 0;
 }
 
 /** Reads the configuration. If the default file doesn't exist, uses the built-in pipelines instead. */
-async function configOrBuiltIn(context: CommandContext): Promise<Pick<LogConfig, 'topics' | 'definitions' | 'configured'>> {
-  try {
-    const config = await readLogConfig(context);
-    for (const definition of config.definitions) assertKnown(config, definition);
-    return config;
-  } catch (error) {
-    const { cwd, file } = context;
-    if (file !== DEFAULT_FILE || existsSync(join(cwd, file))) throw error;
+async function described(context: CommandContext): Promise<Described> {
+  if (context.file === DEFAULT_FILE && !existsSync(join(context.cwd, DEFAULT_FILE))) {
     const topics = { driver: 'sqlite', file: '', group: 'headgate', lanes: 1, prefix: '', names: {} } as const;
-    return { topics, definitions: withBuiltIn([]), configured: undefined };
+    return { topics, definitions: withBuiltIn([]) };
   }
+  const config = await openConfig(context);
+  const definitions = config.pipelineNames.flatMap((name) => config.definition(name) ?? []);
+  return { topics: config.topics(), definitions };
 }
 
-/** Returns an AsyncAPI 3.0 document of the pipelines' topics. If `configured` is set, only those pipelines are included. */
-export function asyncapiDocument({ topics, definitions, configured }: Pick<LogConfig, 'topics' | 'definitions' | 'configured'>): object {
-  const own = configured === undefined ? definitions : definitions.filter(({ name }) => configured.includes(name));
+/** Returns an AsyncAPI 3.0 document of the pipelines' topics. */
+export function asyncapiDocument({ topics, definitions }: Described): object {
   const names = topicNames(topics);
-  const all = own.flatMap((definition) => topicSchemas(definition, 'draft-7').map((one) => ({ ...one, pipeline: definition.name })));
-  const specs = new Map(runTopics({ topics, pipelines: [], definitions: own }).map((spec) => [spec.name, spec]));
+  const all = definitions.flatMap((definition) =>
+    topicSchemas(definition, 'draft-7').map((one) => ({ ...one, pipeline: definition.name })),
+  );
+  const specs = new Map(runTopics({ topics, pipelines: [], definitions }).map((spec) => [spec.name, spec]));
   const readable = all.filter(({ kind }) => kind !== 'state');
   return {
     asyncapi: '3.0.0',
@@ -96,7 +97,7 @@ const DESCRIPTIONS: Readonly<Record<TopicSchema['kind'], string>> = {
   state: 'Checkpoints of lanes, compacted. For internal use: the format may change.',
 };
 
-function servers({ brokers, ssl }: Extract<LogConfig['topics'], { driver: 'kafka' }>): object {
+function servers({ brokers, ssl }: KafkaTopicsConfig): object {
   const protocol = ssl === false ? 'kafka' : 'kafka-secure';
   return Object.fromEntries(brokers.map((host, i) => [`broker-${i + 1}`, { host, protocol }]));
 }

@@ -1,3 +1,4 @@
+import { openConfig } from '../config/config-file.ts';
 import { cancelRequests, topicNames } from '@headgate/pipeline';
 import { definedTopics } from '@headgate/pipeline/internal';
 import { LaneHeldError } from '@headgate/topics';
@@ -5,7 +6,7 @@ import { failureText } from '../run/failure-text.ts';
 import { lanesInLog } from '../run/topics.ts';
 import { countWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
-import { type CommandContext, commandsFor, createTopics, openLog, readPipeline } from './command-context.ts';
+import { type CommandContext, commandsFor, createTopics, openLog, definitionIn } from './command-context.ts';
 
 export interface CancelOptions {
   /** Name of the pipeline. */
@@ -17,8 +18,10 @@ export interface CancelOptions {
 /** Withdraws jobs that have this key and that no run has started. Resolves to the exit code: 1 if it withdrew none. */
 export async function cancel({ of, key }: CancelOptions, context: CommandContext): Promise<number> {
   const { stderr, clock, signal } = context;
-  const { config, definition } = await readPipeline('cancel', of, context);
-  const { topics, pipelines } = config;
+  const config = await openConfig(context);
+  const { pipelines } = config;
+  const topics = config.topics();
+  const definition = definitionIn(config, of, 'cancel');
   const { group } = topics;
   const names = topicNames(topics);
   const log = await openLog(context, topics);

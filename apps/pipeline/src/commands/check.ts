@@ -1,9 +1,9 @@
-import { ConfigError, type ValidSections } from '../config/config-error.ts';
-import { DEFAULT_FILE } from '../config/config-files.ts';
+import type { Pipeline } from '@headgate/pipeline';
+import { ConfigError, ifValid } from '../config/config-error.ts';
+import { type ConfigFileOptions, openConfig } from '../config/config-file.ts';
 import { formatProblems, messageColumnOf } from '../config/format-problems.ts';
-import { loadConfig } from '../config/load-config.ts';
-import type { LoadConfigOptions } from '../config/load-config.ts';
 import type { Problem } from '../config/problem.ts';
+import type { TopicsConfig } from '../config/topics-section.ts';
 import type { OpenDeadLetters } from '../status/open-dead-letters.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 
@@ -25,7 +25,7 @@ export interface ProbeResult {
   readonly openDeadLetters?: OpenDeadLetters;
 }
 
-export interface CheckOptions extends LoadConfigOptions {
+export interface CheckOptions extends ConfigFileOptions {
   /** Whether the text report notes that the probes send requests to the services. Default: false. */
   readonly online?: boolean;
   /** Returns the probes for the sections of the configuration that have no problems. */
@@ -37,6 +37,13 @@ export interface CheckOptions extends LoadConfigOptions {
   readonly signal?: AbortSignal;
 }
 
+/** The sections of a configuration that can be checked against their environment. */
+export interface ValidSections {
+  /** Undefined if the section has errors. */
+  readonly topics: TopicsConfig | undefined;
+  readonly pipelines: readonly Pipeline[];
+}
+
 /** The report of `check --json`. */
 interface CheckReport {
   /** The configuration file, as the user named it. */
@@ -44,8 +51,8 @@ interface CheckReport {
   /** True if the exit code is 0. */
   readonly ok: boolean;
   /** Errors of the configuration. */
-  readonly problems: readonly PlainProblem[];
-  readonly warnings: readonly PlainProblem[];
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
   /** The probes' results. */
   readonly environment: readonly (Outcome & { readonly name: string })[];
   /** Open dead letters by pipeline and code; absent if no probe counted them. */
@@ -54,103 +61,72 @@ interface CheckReport {
 
 type Outcome = Required<Omit<ProbeResult, 'openDeadLetters'>>;
 
-type PlainProblem = Pick<Problem, 'line' | 'column' | 'key' | 'message'>;
-
 /**
  * Reports on the configuration and its environment. Resolves to the exit code: 0, 1 if only the environment has problems, 2 if the
  * configuration is wrong or can't be read.
  */
-export async function check({ online = false, probes, output, json = false, signal, ...load }: CheckOptions): Promise<number> {
-  const reading = await read(load);
-  const list = reading.message === undefined ? probes(reading.valid) : [];
-  return json ? await checkJson(reading, list, { output, signal }) : await checkText(reading, list, { output, online, signal });
-}
-
-async function checkText(
-  { fileName, problems, warnings, valid, message }: Reading,
-  list: readonly Probe[],
-  { output, online, signal }: Pick<CheckOptions, 'output' | 'online'> & { readonly signal: AbortSignal | undefined },
-): Promise<number> {
-  if (message !== undefined) {
-    output.write(`${message}\n`);
-    return 2;
-  }
+export async function check({ online = false, probes, output, json = false, signal, ...open }: CheckOptions): Promise<number> {
+  const say = (text: string): void => void (json || output.write(`${text}\n`));
+  const { file, problems, warnings, valid, message } = await read(open);
+  const list = valid === undefined ? [] : probes(valid);
   const nameColumn = 2 + Math.max(0, ...list.map((probe) => probe.name.length)) + 3;
-  const messageColumn = Math.max(nameColumn, problems.length + warnings.length === 0 ? 0 : messageColumnOf([...problems, ...warnings]));
-  output.write(formatProblems({ fileName, problems, warnings, messageColumn }));
-  if (problems.length + warnings.length === 0) output.write('  no problems in this file\n');
-  if (online) output.write(`${spending(valid)}\n`);
-  if (list.length > 0) output.write('environment\n');
-  let failed = 0;
-  let unwise = warnings.length;
-  for (const probe of list) {
-    const { ok, message: found, warnings: more } = await outcome(probe, signal);
-    if (!ok) failed += 1;
-    unwise += more.length;
-    const lines = [...found.split('\n'), ...more.map((warning) => `warning: ${warning}`)];
-    for (const [i, line] of lines.entries()) output.write(`${(i === 0 ? `  ${probe.name}` : '').padEnd(messageColumn)}${line}\n`);
-  }
-  const found = problems.length + failed;
-  if (found + unwise > 0) output.write(`${[counted(found, 'problem'), ...(unwise > 0 ? [counted(unwise, 'warning')] : [])].join(', ')}\n`);
-  return exitCode(problems.length, failed);
-}
-
-async function checkJson(
-  { fileName, problems, warnings, message }: Reading,
-  probes: readonly Probe[],
-  { output, signal }: Pick<CheckOptions, 'output'> & { readonly signal: AbortSignal | undefined },
-): Promise<number> {
+  const found = problems.length + warnings.length;
+  const column = Math.max(nameColumn, found === 0 ? 0 : messageColumnOf([...problems, ...warnings]));
+  say(message ?? formatProblems({ fileName: file, problems, warnings, messageColumn: column }).trimEnd());
+  if (found === 0) say('  no problems in this file');
+  if (online && valid !== undefined) say(spending(valid));
+  if (list.length > 0) say('environment');
   const environment: CheckReport['environment'][number][] = [];
-  let open: OpenDeadLetters | undefined;
-  for (const probe of probes) {
-    const { openDeadLetters, ...found } = await outcome(probe, signal);
-    open ??= openDeadLetters;
-    environment.push({ name: probe.name, ...found });
+  let open_dead_letters: OpenDeadLetters | undefined;
+  for (const probe of list) {
+    const { openDeadLetters, ...result } = await outcome(probe, signal);
+    open_dead_letters ??= openDeadLetters;
+    environment.push({ name: probe.name, ...result });
+    const lines = [...result.message.split('\n'), ...result.warnings.map((warning) => `warning: ${warning}`)];
+    for (const [i, line] of lines.entries()) say(`${(i === 0 ? `  ${probe.name}` : '').padEnd(column)}${line}`);
   }
-  const all = message === undefined ? problems : [{ key: '', message }];
-  const code = exitCode(all.length, environment.filter(({ ok }) => !ok).length);
+  const failed = environment.filter(({ ok }) => !ok).length;
+  const code = problems.length > 0 ? 2 : failed > 0 ? 1 : 0;
   const report: CheckReport = {
-    file: fileName,
+    file,
     ok: code === 0,
-    problems: all.map(plain),
-    warnings: warnings.map(plain),
+    problems,
+    warnings,
     environment,
-    ...(open !== undefined && { open_dead_letters: open }),
+    ...(open_dead_letters !== undefined && { open_dead_letters }),
   };
-  output.write(`${escapedControls(JSON.stringify(report))}\n`);
+  if (json) output.write(`${escapedControls(JSON.stringify(report))}\n`);
+  const unwise = environment.reduce((sum, one) => sum + one.warnings.length, warnings.length);
+  const bad = problems.length + failed;
+  if (message === undefined && bad + unwise > 0)
+    say([counted(bad, 'problem'), ...(unwise > 0 ? [counted(unwise, 'warning')] : [])].join(', '));
   return code;
 }
 
-function plain({ line, column, key, message }: Problem): PlainProblem {
-  return { ...(line !== undefined && { line, column: column ?? 1 }), key, message };
-}
-
-function exitCode(problems: number, failed: number): number {
-  if (problems > 0) return 2;
-  return failed > 0 ? 1 : 0;
-}
-
 interface Reading {
-  readonly fileName: string;
+  readonly file: string;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  readonly valid: ValidSections;
+  /** Undefined if the file has no sections that can be read. */
+  readonly valid?: ValidSections;
   /** The error's message, if the error lists no problems: for example, if the file can't be read. */
   readonly message?: string;
 }
 
-async function read(load: LoadConfigOptions): Promise<Reading> {
+async function read(options: ConfigFileOptions): Promise<Reading> {
   try {
-    const { config, warnings } = await loadConfig(load);
-    return { fileName: load.file ?? DEFAULT_FILE, problems: [], warnings, valid: config };
+    const config = await openConfig(options);
+    const { name, problems, warnings, pipelines } = config;
+    return { file: name, problems, warnings, valid: { topics: ifValid(() => config.topics()), pipelines } };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const { fileName, problems, warnings, valid, message } = error;
-    return { fileName, problems, warnings, valid, ...(problems.length === 0 ? { message } : {}) };
+    const { fileName: file, problems, warnings, message } = error;
+    if (problems.length > 0) return { file, problems, warnings };
+    return { file, problems: [{ key: '', message }], warnings, message };
   }
 }
 
-function spending({ pipelines = [] }: ValidSections): string {
+function spending({ pipelines }: ValidSections): string {
   const spent = pipelines.flatMap(({ name, credentials, canProbe }) => {
     if (!canProbe) return [];
     return credentials?.map((credential) => `${name} credential ${credential}`) ?? [name];

@@ -1,14 +1,13 @@
-import type { DefinitionInfo, Pipeline, StopDeadline } from '@headgate/pipeline';
+import type { DefinitionInfo, StopDeadline } from '@headgate/pipeline';
 import type { Clock } from '@headgate/throttle';
 import { onAbort, orAborted } from '@headgate/throttle/internal';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
-import { ConfigError } from '../config/config-error.ts';
-import { withBuiltIn } from '../config/built-in.ts';
+import { type ConfigFile, openConfig } from '../config/config-file.ts';
 import { DEFAULT_FILE } from '../config/config-files.ts';
 import type { Config } from '../config/config.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { formatProblems, sayProblem } from '../config/format-problems.ts';
-import { type Importing, loadConfig } from '../config/load-config.ts';
+import type { Importing } from '../config/user-module.ts';
 import { logExists, openTopicLog } from '../run/open-topic-log.ts';
 import { type PrepareTopicsOptions, prepareTopics } from '../run/topics.ts';
 import type { CommandFor } from '../status/open-dead-letters.ts';
@@ -37,7 +36,7 @@ export interface CommandContext {
   readonly deadline?: StopDeadline;
   /** The global option `--json`. */
   readonly json: boolean;
-  /** Loads a user's module, as in `loadConfig`. */
+  /** Loads a user's module, as in `openConfig`. */
   readonly importing?: Importing;
 }
 
@@ -50,7 +49,9 @@ export function commandsFor({ env, file }: Pick<CommandContext, 'env' | 'file'>)
 /** Reads the whole configuration, and prints warnings about it to stderr, with `--json` as log lines. Throws a `ConfigError` if it has errors. */
 export async function readConfig(context: CommandContext): Promise<Config> {
   const { file, stderr, json, clock } = context;
-  const { config, warnings } = await loadConfig(context);
+  const opened = await openConfig(context);
+  const config = opened.all();
+  const { warnings } = opened;
   if (json) {
     const at = clock.epochMs();
     for (const warning of warnings) stderr.write(jsonMessage({ level: 'warn', at, event: 'config', message: sayProblem(file, warning) }));
@@ -109,58 +110,9 @@ export async function openLogToRead(
   return (await logExists(topics)) ? await openLog(context, topics, { readOnly: true }) : undefined;
 }
 
-/** The parts of a configuration that `readLogConfig` reads even if other parts have errors. */
-export interface LogConfig {
-  readonly topics: TopicsConfig;
-  /** The pipelines of the sections without errors. An unset variable is an error of the section that names it. */
-  readonly pipelines: readonly Pipeline[];
-  /** The definitions of every built-in or configured pipeline. */
-  readonly definitions: readonly DefinitionInfo[];
-  /** Names of the configured pipelines; undefined if the configuration has errors. */
-  readonly configured: readonly string[] | undefined;
-  /** The errors of the configuration; undefined if it has none. */
-  readonly error?: ConfigError;
-}
-
-/** Reads the configuration, or its valid sections if it has errors. Throws a `ConfigError` if there are no valid `topics`. */
-export async function readLogConfig(context: CommandContext): Promise<LogConfig> {
-  try {
-    const { config } = await loadConfig(context);
-    const { topics, pipelines } = config;
-    const definitions = withBuiltIn(pipelines.map(({ definition }) => definition));
-    return { topics, pipelines, definitions, configured: pipelines.map(({ name }) => name) };
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const { topics, pipelines = [], definitions = [] } = error.valid;
-    if (topics === undefined) throw error;
-    return { topics, pipelines, definitions, configured: undefined, error };
-  }
-}
-
-/** Throws the errors of the configuration if they leave the jobs and topics of this pipeline unknown. */
-export function assertKnown({ error }: Pick<LogConfig, 'error'>, { dependsOnOptions = false }: DefinitionInfo): void {
-  if (dependsOnOptions && error !== undefined) throw error;
-}
-
-/** Throws the errors of the configuration if a topic, under its name in the log or its default name, may be one that they leave unknown. */
-export function assertTopicKnown(config: LogConfig, topic: string): void {
-  const { names, prefix } = config.topics;
-  for (const definition of config.definitions) {
-    const start = `${definition.name}.`;
-    const isRenamed = Object.entries(names).some(([original, own]) => own === topic && original.startsWith(start));
-    if (isRenamed || topic.startsWith(start) || topic.startsWith(prefix + start)) assertKnown(config, definition);
-  }
-}
-
-/** Reads the configuration, and finds a pipeline in it. Throws a `UsageError` for an unknown one, and what `assertKnown` throws. */
-export async function readPipeline(
-  command: string,
-  name: string,
-  context: CommandContext,
-): Promise<{ readonly config: LogConfig; readonly definition: DefinitionInfo }> {
-  const config = await readLogConfig(context);
-  const definition = config.definitions.find((one) => one.name === name);
-  if (definition === undefined) throw noPipeline(command, name, config.definitions);
-  assertKnown(config, definition);
-  return { config, definition };
+/** The definition of a pipeline. Throws a `UsageError` for an unknown one, and the errors of its section. */
+export function definitionIn(config: ConfigFile, name: string, command: string): DefinitionInfo {
+  const found = config.definition(name);
+  if (found === undefined) throw noPipeline(command, name, config.knownNames);
+  return found;
 }

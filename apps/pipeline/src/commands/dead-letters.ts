@@ -1,3 +1,4 @@
+import { type ConfigFile, openConfig } from '../config/config-file.ts';
 import {
   type DefinitionInfo,
   type OpenDeadLetter,
@@ -12,16 +13,7 @@ import { countWords, groupedNumber } from '../status/text/number-words.ts';
 import { plainOutput } from '../status/text/plain-output.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
-import {
-  type CommandContext,
-  type LogConfig,
-  assertKnown,
-  commandsFor,
-  createTopics,
-  openLog,
-  openLogToRead,
-  readLogConfig,
-} from './command-context.ts';
+import { type CommandContext, commandsFor, createTopics, openLog, definitionIn, openLogToRead } from './command-context.ts';
 import { pacedOutput } from './paced-output.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -49,15 +41,16 @@ const NAMED = 3;
 /** Writes the open dead letters of a pipeline to stdout, grouped by code, or with `--json` one per line. Resolves to the exit code. */
 export async function deadLetters(choice: DeadLetterFilter, context: CommandContext): Promise<number> {
   const { stdout, stderr, signal, json } = context;
-  const { config, definition } = await chosen('dead-letters', choice.of, context);
-  const { topics } = config;
+  const config = await openConfig(context);
+  const topics = config.topics();
   const names = topicNames(topics);
-  const topic = names(`${definition.name}.dead-letters`);
+  const pipeline = chosen('dead-letters', choice.of, config);
+  const topic = names(`${pipeline}.dead-letters`);
   await using log = await openLogToRead(context, topics);
   const output = pacedOutput({ stream: stdout, signal });
   const groups = new Map<string, DeadLetterGroup>();
   let isAny = false;
-  const where = { pipeline: definition.name, group: topics.group, names, signal: output.over };
+  const where = { pipeline, group: topics.group, names, signal: output.over };
   for await (const deadLetter of log === undefined ? [] : openDeadLetters({ log, ...where })) {
     if (!isChosen(deadLetter, choice)) continue;
     isAny = true;
@@ -66,7 +59,7 @@ export async function deadLetters(choice: DeadLetterFilter, context: CommandCont
   }
   // A `--code` or `--key` that matches nothing could be misspelled, so it is reported on stderr.
   if (!isAny && !signal.aborted && (choice.code ?? choice.key) !== undefined) stderr.write(`${noneOpen(topic, choice, context)}\n`);
-  else if (!json && !signal.aborted) plainOutput(stdout).write(groupLines(groups, { topic, pipeline: definition.name, context }));
+  else if (!json && !signal.aborted) plainOutput(stdout).write(groupLines(groups, { topic, pipeline, context }));
   return signal.aborted ? 130 : 0;
 }
 
@@ -125,9 +118,10 @@ async function closing(
   ) => Promise<string>,
 ): Promise<number> {
   const { stderr, signal } = context;
-  const { config, definition } = await chosen(command, choice.of, context);
-  assertKnown(config, definition);
-  const { topics, pipelines } = config;
+  const config = await openConfig(context);
+  const topics = config.topics();
+  const definition = definitionIn(config, chosen(command, choice.of, config), command);
+  const { pipelines } = config;
   const names = topicNames(topics);
   const topic = names(`${definition.name}.dead-letters`);
   const log = choice.dryRun === true ? await openLogToRead(context, topics) : await openLog(context, topics);
@@ -145,25 +139,20 @@ async function closing(
   }
 }
 
-async function chosen(
-  command: string,
-  of: string,
-  context: CommandContext,
-): Promise<{ readonly config: LogConfig; readonly definition: DefinitionInfo }> {
-  const config = await readLogConfig(context);
-  const names = topicNames(config.topics);
-  const { definitions } = config;
-  const definition = definitions.find(({ name }) => [name, `${name}.dead-letters`, names(`${name}.dead-letters`)].includes(of));
-  if (definition !== undefined) return { config, definition };
-  throw new UsageError(`${command}: ${of} is neither a pipeline nor a dead-letters topic. Write one of ${oneOf(definitions)}.`);
+/** The name of the pipeline that the user has named, perhaps by its dead-letters topic. Throws a `UsageError` for an unknown one. */
+function chosen(command: string, of: string, config: ConfigFile): string {
+  const names = topicNames(config.topics());
+  const known = config.knownNames;
+  const found = known.find((name) => [name, `${name}.dead-letters`, names(`${name}.dead-letters`)].includes(of));
+  if (found !== undefined) return found;
+  throw new UsageError(`${command}: ${of} is neither a pipeline nor a dead-letters topic. Write one of ${oneOf(known)}.`);
 }
 
 function isChosen(deadLetter: OpenDeadLetter, { code, key }: DeadLetterFilter): boolean {
   return (code === undefined || deadLetter.code === code) && (key === undefined || deadLetter.key === key);
 }
 
-function oneOf(definitions: readonly DefinitionInfo[]): string {
-  const names = definitions.map(({ name }) => name);
+function oneOf(names: readonly string[]): string {
   return names.length > 1 ? `${names.slice(0, -1).join(', ')} or ${names.at(-1)}` : names.join('');
 }
 

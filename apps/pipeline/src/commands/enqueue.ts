@@ -1,8 +1,9 @@
+import { openConfig } from '../config/config-file.ts';
 import { createInterface } from 'node:readline/promises';
 import { type DefinitionInfo, type KeyedRequest, topicNames } from '@headgate/pipeline';
 import type { NewRecord } from '@headgate/topics';
 import { countWords } from '../status/text/number-words.ts';
-import { type CommandContext, createTopics, openLog, readPipeline } from './command-context.ts';
+import { type CommandContext, createTopics, openLog, definitionIn } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface EnqueueOptions {
@@ -18,11 +19,14 @@ export interface EnqueueOptions {
 
 /** Adds jobs to a requests topic. Each becomes a new job, even if the topic already contains an equal one. Resolves to the exit code. */
 export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, context: CommandContext): Promise<number> {
-  const { config, definition } = await readPipeline('enqueue', pipeline, context);
-  const { topics, pipelines, configured } = config;
+  const config = await openConfig(context);
+  const { pipelines } = config;
+  const topics = config.topics();
+  const definition = definitionIn(config, pipeline, 'enqueue');
   if (authors.length > 0 && pipeline !== 'books') throw new UsageError('enqueue: --author works only with books.');
   const wanted = entries.length === 0 && authors.length === 0 ? ['-'] : entries;
-  const lines = wanted.length === 1 && wanted[0] === '-' ? await readLines(context) : wanted.map((text) => ({ text, place: '' }));
+  const lines =
+    wanted.length === 1 && wanted[0] === '-' ? await readLines(context) : wanted.map((text, i) => ({ text, place: `argument ${i + 1}: ` }));
   const topic = topicNames(topics)(`${pipeline}.requests`);
   const requests = requestRecords(definition, lines, authors).map((request): NewRecord => ({ topic, ...request }));
   if (requests.length === 0) throw new UsageError('enqueue: nothing to add. Name jobs, or write them to stdin, one per line.');
@@ -35,7 +39,7 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
     await log.close();
   }
   // Jobs can be added for a pipeline that isn't configured yet.
-  if (configured?.includes(pipeline) === false)
+  if (!config.pipelineNames.includes(pipeline))
     context.stderr.write(`${context.file} has no ${pipeline} section; the jobs wait until it has one.\n`);
   context.stderr.write(`${countWords(requests.length, 'job')} added to ${topic}\n`);
   return 0;
@@ -43,7 +47,7 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
 
 interface RequestLine {
   readonly text: string;
-  /** Prefix for messages: `stdin, line 3: `, or empty for an argument. */
+  /** Prefix for messages: `stdin, line 3: ` or `argument 2: `. */
   readonly place: string;
 }
 

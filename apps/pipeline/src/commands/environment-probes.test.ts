@@ -8,7 +8,7 @@ import { systemClock } from '@headgate/throttle';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { BOOKS, ENV, configFolder } from '../config/config-folder.fixture.ts';
-import { loadConfig } from '../config/load-config.ts';
+import { loadConfig } from '../config/config-folder.fixture.ts';
 import type { ProbeResult } from './check.ts';
 import type { CommandContext } from './command-context.ts';
 import { environmentProbes } from './environment-probes.ts';

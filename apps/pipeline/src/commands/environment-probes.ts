@@ -5,11 +5,10 @@ import { assertStatesKept, findOtherGroups, lanesOf } from '@headgate/pipeline/i
 import { creditPool } from '@headgate/throttle';
 import { unwrittenJournal } from '@headgate/throttle/internal';
 import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
-import type { ValidSections } from '../config/config-error.ts';
 import { withStateAdvice } from '../run/state-lost.ts';
 import { logExists, logAddress } from '../run/open-topic-log.ts';
 import { type ConfigOfLog, growthWords, prepareTopics } from '../run/topics.ts';
-import type { Probe, ProbeResult } from './check.ts';
+import type { Probe, ProbeResult, ValidSections } from './check.ts';
 import { onlineProbes } from './online-probes.ts';
 import { ANSWER_WITHIN_MS, withLog } from './with-log.ts';
 import { countOpenOf, openDeadLetterLines } from '../status/open-dead-letters.ts';
@@ -28,7 +27,7 @@ const GIVE_RIGHTS = 'Grant these on the brokers (kafka-acls.sh --add). A run wai
 export function environmentProbes({ valid, online, context }: EnvironmentProbesOptions): Probe[] {
   const probes: Probe[] = [];
   let isLogUsable = false;
-  const { topics, pipelines = [] } = valid;
+  const { topics, pipelines } = valid;
   if (topics !== undefined) {
     const name = topics.driver === 'sqlite' ? `log ${topics.file}` : logAddress(topics);
     const run = async (): Promise<ProbeResult> => {

@@ -2,10 +2,9 @@ import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Pipeline } from '@headgate/pipeline';
 import { type GuessedStream, guessStream } from '@headgate/rest';
-import { ConfigError } from '../config/config-error.ts';
+import { openConfig } from '../config/config-file.ts';
 import { DEFAULT_FILE } from '../config/config-files.ts';
-import { loadConfig } from '../config/load-config.ts';
-import { shown } from '../config/problem.ts';
+import { quoted } from '../config/problem.ts';
 import { readTextFile } from '../config/read-text-file.ts';
 import { flow } from '../config/json-schema.ts';
 import type { ConfigOfLog } from '../run/topics.ts';
@@ -38,7 +37,7 @@ export async function initRest(options: InitRestOptions, context: CommandContext
   const target = targetOf(options);
   const before = await readTextFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
-    throw new UsageError(`init: ${shown(file)} can't be read (${error.code}). Check that it is a file, and that you may read it.`);
+    throw new UsageError(`init: ${quoted(file)} can't be read (${error.code}). Check that it is a file, and that you may read it.`);
   });
   assertOtherLimit(before, options, context);
   if (before !== undefined && new RegExp(`^["']?${target.name}["']?[ \t]*:`, 'm').test(before))
@@ -81,17 +80,10 @@ async function read(
   context: CommandContext,
 ): Promise<{ readonly pipeline: Pipeline; readonly config: ConfigOfLog }> {
   const readFile = async (of: string): Promise<string> => (of === path ? text : await readTextFile(of));
-  const found = await loadConfig({ ...context, readFile }).then(
-    ({ config }) => config,
-    (error: unknown) => {
-      if (error instanceof ConfigError) return { ...error.valid, error };
-      throw error;
-    },
-  );
-  const { topics, pipelines = [] } = found;
-  const pipeline = pipelines.find((one) => one.name === name);
-  if (pipeline !== undefined && topics !== undefined) return { pipeline, config: { topics, pipelines: [pipeline] } };
-  throw 'error' in found ? found.error : new TypeError('the section is missing');
+  const opened = await openConfig({ ...context, readFile });
+  const pipeline = opened.pipeline(name);
+  if (pipeline === undefined) throw new TypeError('the section is missing');
+  return { pipeline, config: { topics: opened.topics(), pipelines: [pipeline] } };
 }
 
 /** Throws if the file has a section for the service with the same credential. Two sections would use the limit of the service twice. */
@@ -179,7 +171,7 @@ function sectionName(given: string | undefined, { hostname }: URL): string {
   if (given !== undefined) {
     if (/^(?!(?:headgate|topics|status|followers|books)$)[a-z][a-z0-9-]{0,49}$/.test(given)) return given;
     throw new UsageError(
-      `init: --name ${shown(given)} isn't a section name. Write lowercase letters, digits and hyphens, starting with a letter.`,
+      `init: --name ${quoted(given)} isn't a section name. Write lowercase letters, digits and hyphens, starting with a letter.`,
     );
   }
   const labels = /^[\d.]+$|[[:]/.test(hostname) ? [] : hostname.split('.').slice(0, -1);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { configFolder } from '../config/config-folder.fixture.ts';
-import { loadConfig } from '../config/load-config.ts';
+import { loadConfig } from '../config/config-folder.fixture.ts';
 import { booksOptions, followersOptions } from '../pipelines/options-of.fixture.ts';
 import { init } from './init.ts';
 import { terminalPrompt } from './terminal-prompt.ts';

@@ -3,11 +3,10 @@ import { openJournalledLane } from '@headgate/pipeline/internal';
 import type { AttemptEvent, SourceError } from '@headgate/sources';
 import { type Clock, creditPool, type Journal } from '@headgate/throttle';
 import { LaneHeldError } from '@headgate/topics';
-import type { ValidSections } from '../config/config-error.ts';
 import { lanesInLog, prepareTopics } from '../run/topics.ts';
 import type { ConfigOfLog } from '../run/topics.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
-import type { Probe, ProbeResult } from './check.ts';
+import type { Probe, ProbeResult, ValidSections } from './check.ts';
 import type { CommandContext } from './command-context.ts';
 import { ANSWER_WITHIN_MS, type Within, withLog } from './with-log.ts';
 
@@ -23,7 +22,7 @@ export interface OnlineProbesOptions {
  * counts it.
  */
 export function onlineProbes({ valid, context, isLogUsable }: OnlineProbesOptions): Probe[] {
-  const { topics, pipelines = [] } = valid;
+  const { topics, pipelines } = valid;
   return pipelines.flatMap((pipeline) => {
     const { name, credentials, canProbe } = pipeline;
     const unknown: ProbeResult = {

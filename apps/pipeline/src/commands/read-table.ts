@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { type TopicRecord, textOf } from '@headgate/topics';
-import { shown } from '../config/problem.ts';
+import { quoted } from '../config/problem.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { groupedNumber } from '../status/text/number-words.ts';
@@ -51,7 +51,7 @@ export async function writeTable(
   const target = out === undefined ? undefined : await targetOf(resolve(cwd, out));
   const path = target?.path;
   if (path !== undefined && topics.driver === 'sqlite' && (await isFileOfLog(path, topics.file)))
-    throw new UsageError(`read: ${shown(String(out))} is the log, which --out would overwrite. Name another file.`);
+    throw new UsageError(`read: ${quoted(String(out))} is the log, which --out would overwrite. Name another file.`);
   // Two commands can write to the same file at the same time, so each has its own partial file.
   const partial = target?.isStream === true ? target.path : `${path}.${process.pid}-${randomBytes(4).toString('hex')}.part`;
   const stream: NodeJS.WritableStream & { destroy?(): unknown } = path === undefined ? stdout : createWriteStream(partial);

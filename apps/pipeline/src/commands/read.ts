@@ -1,12 +1,14 @@
 import { type TopicRecord, textOf } from '@headgate/topics';
 import { topicNames } from '@headgate/pipeline';
 import { nearest } from '@headgate/pipeline/internal';
-import { BUILT_IN } from '../config/built-in.ts';
-import { topicSchemas } from '../records/topic-schemas.ts';
+import { BUILT_IN, withBuiltIn } from '../config/built-in.ts';
+import { type ConfigFile, openConfig } from '../config/config-file.ts';
+import type { TopicsConfig } from '../config/topics-section.ts';
+import { deadLetter, topicSchemas, valueJsonSchema } from '../records/topic-schemas.ts';
 import { runTopics } from '../run/topics.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { safeText } from '../status/text/safe-text.ts';
-import { type CommandContext, type LogConfig, assertTopicKnown, openLogToRead, readLogConfig } from './command-context.ts';
+import { type CommandContext, openLogToRead } from './command-context.ts';
 import { OutputError, pacedOutput } from './paced-output.ts';
 import { type TableFormat, tableFormat, writeTable } from './read-table.ts';
 import { type RecordChoice, base64, isOneLineOfJson, selectedRecords, selectionOf, valueLine } from './selected-records.ts';
@@ -38,24 +40,22 @@ export async function read(
   const asLine = values ? (record: BytesRecord) => escapedControls(valueLine(record.value)) : json ? jsonLine : plainLine;
   const format = requestedFormat === undefined && out === undefined ? undefined : tableFormat(requestedFormat, out, context);
   const selection = selectionOf(choice, clock.epochMs());
-  const config = await readLogConfig(context);
-  const { topics, pipelines, definitions } = config;
-  // Topics of the built-in pipelines are known, unless the configuration has only pipelines of the user.
-  const knowsBuiltIn = pipelines.length === 0 || BUILT_IN.some(({ definition: { name } }) => pipelines.some((one) => one.name === name));
-  const own = runTopics({ topics, pipelines, ...(knowsBuiltIn && { definitions }) }).map(({ name }) => name);
+  const config = await openConfig(context);
+  const topics = config.topics();
+  const names = topicNames(topics);
+  const own = knownTopics(config);
   await using log = await openLogToRead(context, topics);
-  const named = topicNames(topics)(requested);
-  // Without its options, a pipeline's topics are unknown: a name can be a default name, or the name in the log.
-  const isOfUnknown = definitions.some(({ name, dependsOnOptions }) => dependsOnOptions === true && requested.startsWith(`${name}.`));
-  const isInLog =
-    Object.values(topics.names).includes(requested) || definitions.some(({ name }) => requested.startsWith(`${topics.prefix}${name}.`));
-  const isDefault = Object.hasOwn(topics.names, requested) || (isOfUnknown && !isInLog);
-  const topic = isDefault || own.includes(named) ? named : requested;
-  const [found] = (await log?.listTopics([topic])) ?? [];
+  const named = names(requested);
+  const existing = (await log?.listTopics([...new Set([named, requested])])) ?? [];
+  // The name without the prefix is more likely meant, even if a topic of another group has the name as it is.
+  const isNamed = own.includes(named) || existing.some(({ name }) => name === named);
+  const topic = isNamed ? named : requested;
+  const found = existing.find(({ name }) => name === topic);
   if (found === undefined && !own.includes(topic)) {
-    assertTopicKnown(config, requested);
-    const existing = ((await log?.listTopics(undefined, { withOffsets: false })) ?? []).map(({ name }) => name);
-    const known = [...new Set([...own, ...existing])];
+    // A section with errors can be the one that defines the topic.
+    config.definition(pipelineOf(requested, topics));
+    const others = ((await log?.listTopics(undefined, { withOffsets: false })) ?? []).map(({ name }) => name);
+    const known = [...new Set([...own, ...others])];
     const meant = nearest(topic, known);
     throw new UsageError(
       `There is no topic ${topic}. ${meant === undefined ? `There are: ${known.join(', ')}.` : `Did you mean ${meant}?`}`,
@@ -75,12 +75,7 @@ export async function read(
       if (count >= max || over.aborted) return;
     }
   };
-  if (format !== undefined) {
-    const schema = valueSchemaOf(topic, config);
-    // The columns of a topic don't depend on whether a variable is set.
-    if (schema === undefined) assertTopicKnown(config, requested);
-    return await writeTable(records, { topic, schema: schema ?? {}, format, out, topics }, context);
-  }
+  if (format !== undefined) return await writeTable(records, { topic, schema: valueSchemaOf(topic, config), format, out, topics }, context);
   const output = pacedOutput({ stream: stdout, signal });
   let written = 0;
   for await (const record of records(output.over)) {
@@ -93,12 +88,31 @@ export async function read(
   return signal.aborted ? 130 : 0;
 }
 
-/** The JSON Schema of a topic's values, by the topic's name in the log. Undefined if it isn't known. */
-function valueSchemaOf(topic: string, { topics, definitions }: LogConfig): object | undefined {
+/** The topics of the pipelines that can be loaded. Unless all are the user's own, those of the built-in ones, too. */
+function knownTopics(config: ConfigFile): readonly string[] {
+  const { definitions, pipelines } = config;
+  const hasBuiltIn = definitions.some(({ name }) => BUILT_IN.some(({ definition }) => definition.name === name));
+  const known = hasBuiltIn || pipelines.length === 0 ? withBuiltIn(definitions) : definitions;
+  return runTopics({ topics: config.topics(), pipelines, definitions: known }).map(({ name }) => name);
+}
+
+/** The pipeline of a topic, by the topic's name in the log or without the prefix. A pipeline's name has no dot. */
+function pipelineOf(topic: string, { names, prefix }: TopicsConfig): string {
+  const [original = topic] = Object.entries(names).find(([, own]) => own === topic) ?? [];
+  const [name = ''] = (original.startsWith(prefix) ? original.slice(prefix.length) : original).split('.');
+  return name;
+}
+
+/** The JSON Schema of a topic's values, by the topic's name in the log; empty for a topic that Headgate doesn't know. */
+function valueSchemaOf(topic: string, config: ConfigFile): object {
+  const topics = config.topics();
   const names = topicNames(topics);
-  return definitions
-    .flatMap((one) => topicSchemas(one).filter(({ kind }) => one.dependsOnOptions !== true || kind !== 'requests'))
-    .find((one) => names(one.topic) === topic)?.value;
+  const pipeline = pipelineOf(topic, topics);
+  // The form of a dead letter doesn't depend on the section.
+  if (names(`${pipeline}.dead-letters`) === topic) return valueJsonSchema(deadLetter);
+  const definition = config.definition(pipeline);
+  const known = definition === undefined ? [] : topicSchemas(definition);
+  return known.find((one) => names(one.topic) === topic)?.value ?? {};
 }
 
 type BytesRecord = TopicRecord<Uint8Array>;

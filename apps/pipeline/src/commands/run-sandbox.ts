@@ -5,7 +5,7 @@ import { type FollowersUser, sampleIsbn, startBooks, startFollowers } from '@hea
 import { untilAborted } from '@headgate/throttle/internal';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import type { Config } from '../config/config.ts';
-import { loadConfig } from '../config/load-config.ts';
+import { openConfig } from '../config/config-file.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
 import { prepareTopics } from '../run/topics.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
@@ -64,7 +64,7 @@ export async function runSandbox({ follow, kafka }: RunSandboxOptions, context: 
   await writeForOwner(join(folder, '.env'), 'SANDBOX_TOKEN=a-token-of-the-sandbox\nSANDBOX_KEY=a-key-of-the-sandbox\n');
   await crawlBefore({ file, broker }, context);
   await writeForOwner(file, sandboxYaml({ broker, followersUrl: followers.url, booksUrl: books.url, limit: LIMIT, lists: true }));
-  const { config } = await loadConfig({ ...context, file });
+  const config = (await openConfig({ ...context, file })).all();
   const shown = { ...context, file: relative(cwd, file) || file };
   const where = broker === undefined ? `its log in ${join(FOLDER, 'sandbox.db')}` : `a real Kafka at ${broker.address}`;
   say(context, `Two emulated services, a small job, and ${where}.`);
@@ -93,7 +93,7 @@ async function crawlBefore(
   });
   await using books = await startBooks();
   await writeForOwner(file, sandboxYaml({ broker, followersUrl: followers.url, booksUrl: books.urls.pro, limit, lists: false }));
-  const { config } = await loadConfig({ ...context, file });
+  const config = (await openConfig({ ...context, file })).all();
   const { pipelines, topics } = config;
   await using log = await openTopicLog(topics, () => undefined);
   await prepareTopics({ log, config });

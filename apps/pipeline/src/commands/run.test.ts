@@ -9,7 +9,7 @@ import { virtualClock } from '@headgate/throttle/testing';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { expect, it } from 'vitest';
 import { ENV, configFolder } from '../config/config-folder.fixture.ts';
-import { loadConfig } from '../config/load-config.ts';
+import { loadConfig } from '../config/config-folder.fixture.ts';
 import { followersYaml } from '../e2e/headgate-process.fixture.ts';
 import { runTopics } from '../run/topics.ts';
 import type { Terminal } from '../status/terminal.ts';

@@ -149,7 +149,12 @@ function chosen({ config, only, again: listed, fromStart = false }: RunOptions):
   const [name = '', key] = only?.split(/:(.*)/s, 2) ?? [];
   const pipelines = config.pipelines.filter((one) => only === undefined || one.name === name);
   if (pipelines.length === 0)
-    throw noPipeline('run --only', name, config.pipelines, ' Write PIPELINE or PIPELINE:KEY: --only takes no stream.');
+    throw noPipeline(
+      'run --only',
+      name,
+      config.pipelines.map((one) => one.name),
+      ' Write PIPELINE or PIPELINE:KEY: --only takes no stream.',
+    );
   const again = listed === undefined ? undefined : listAgain(listed, fromStart);
   if (again === undefined && fromStart) throw new UsageError('run: --from-start needs --again PIPELINE or --again PIPELINE.STREAM.');
   const none = again && nothingChosen(config.pipelines, { ...again, ...(key !== undefined && { keys: new Set([key]) }) });

@@ -1,6 +1,6 @@
 import { duration } from '@headgate/pipeline';
 import { type TopicInfo, type TopicLog, type TopicReader, type TopicRecord, textOf } from '@headgate/topics';
-import { shown } from '../config/problem.ts';
+import { quoted } from '../config/problem.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Selection of a topic's records; by default all of them. */
@@ -123,7 +123,7 @@ export function momentOf(text: string, now: number): number {
     /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
   const ms = date === undefined || !isDay(date) ? Number.NaN : Date.parse(`${date}T${time}${zone}`);
   if (Number.isNaN(ms))
-    throw new UsageError(`--since: ${shown(text)} is neither a duration, as in 15m or 24h, nor a time, as in 2026-11-22T10:00:00Z.`);
+    throw new UsageError(`--since: ${quoted(text)} is neither a duration, as in 15m or 24h, nor a time, as in 2026-11-22T10:00:00Z.`);
   return ms;
 }
 

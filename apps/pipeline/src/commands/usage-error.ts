@@ -6,6 +6,6 @@ export class UsageError extends Error {
 }
 
 /** The error for an unknown pipeline: `cancel: there is no pipeline x. There are followers, books.` */
-export function noPipeline(command: string, name: string, known: readonly { readonly name: string }[], advice = ''): UsageError {
-  return new UsageError(`${command}: there is no pipeline ${name}. There are ${known.map((one) => one.name).join(', ')}.${advice}`);
+export function noPipeline(command: string, name: string, known: readonly string[], advice = ''): UsageError {
+  return new UsageError(`${command}: there is no pipeline ${name}. There are ${known.join(', ')}.${advice}`);
 }

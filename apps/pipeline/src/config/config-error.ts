@@ -1,16 +1,5 @@
-import type { DefinitionInfo } from '@headgate/pipeline';
-import type { Config } from './config.ts';
 import { formatProblems } from './format-problems.ts';
 import type { Problem } from './problem.ts';
-
-/** The sections without problems, and all definitions. */
-export type ValidSections = Partial<Config> & {
-  /**
-   * The definitions of the built-in pipelines, and of the file's own pipelines even if their options have errors. If a module can't be
-   * loaded, only its pipeline's name is known.
-   */
-  readonly definitions?: readonly DefinitionInfo[];
-};
 
 export interface ConfigErrorOptions {
   /** The file as the user named it. */
@@ -21,8 +10,6 @@ export interface ConfigErrorOptions {
   readonly warnings?: readonly Problem[];
   /** Message of the error. Default: the problems, one per line. */
   readonly message?: string;
-  /** Sections without problems, for checks that need only some sections. Default: none. */
-  readonly valid?: ValidSections;
   readonly cause?: unknown;
 }
 
@@ -34,13 +21,21 @@ export class ConfigError extends Error {
   readonly fileName: string;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  readonly valid: ValidSections;
 
-  constructor({ fileName, problems = [], warnings = [], message, valid = {}, cause }: ConfigErrorOptions) {
+  constructor({ fileName, problems = [], warnings = [], message, cause }: ConfigErrorOptions) {
     super(message ?? formatProblems({ fileName, problems }).trimEnd(), cause === undefined ? {} : { cause });
     this.fileName = fileName;
     this.problems = problems;
     this.warnings = warnings;
-    this.valid = valid;
+  }
+}
+
+/** The result of `read`, or undefined if it throws a `ConfigError`. */
+export function ifValid<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined;
+    throw error;
   }
 }

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { ConfigError } from './config-error.ts';
-import { loadConfig } from './load-config.ts';
-import type { LoadedConfig } from './load-config.ts';
+import { type ConfigFileOptions, openConfig } from './config-file.ts';
+import type { Config } from './config.ts';
+import type { Problem } from './problem.ts';
 
 /** A real folder with these files, removed when the test ends. */
 export async function configFolder(files: Readonly<Record<string, string>>): Promise<string> {
@@ -12,6 +13,17 @@ export async function configFolder(files: Readonly<Record<string, string>>): Pro
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
   return folder;
+}
+
+export interface LoadedConfig {
+  readonly config: Config;
+  readonly warnings: readonly Problem[];
+}
+
+/** Reads a whole configuration. */
+export async function loadConfig(options: ConfigFileOptions): Promise<LoadedConfig> {
+  const file = await openConfig(options);
+  return { config: file.all(), warnings: file.warnings };
 }
 
 export interface LoadOptions {

@@ -19,7 +19,7 @@ completion and validation.
 - Paths are relative to the configuration's folder.
 - A duration is a whole number with \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`. A size is a whole number with \`B\`, \`KiB\`, \`MiB\` or \`GiB\`.
 - A secret is text, preferably from a variable, or \`{ file: ./its-file }\`. Headgate reads the file again when it changes.
-- In a list of texts, \`{ file: list.txt }\` inserts the lines of that file. Comments start with \`#\`.
+- In a list, \`{ file: list.txt }\` inserts the lines of that file. Comments start with \`#\`.
 - A section with \`use: ./its-module.ts\` is your own pipeline. The module's default export is the result of \`definePipeline\`. The
   pipeline is named after the section, and the section's other keys are its options. \`use\` is a path relative to
   the file, or the name of a package that is installed next to it (\`use: parcels\`). If the module's own folder doesn't have \`headgate\`,

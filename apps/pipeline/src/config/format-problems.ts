@@ -11,8 +11,8 @@ export interface FormatProblemsOptions {
 }
 
 /**
- * Formats problems in the order of the file, below the file's name: `  12:14  followers.count  must be …`. A problem's excerpt of the file
- * follows it. Ends with a line feed.
+ * Formats problems in the order of the file, below the file's name: `  12:14  followers.count  must be …`. Ends with a
+ * line feed.
  */
 export function formatProblems({ fileName, problems, warnings = [], messageColumn = 0 }: FormatProblemsOptions): string {
   const plain = warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }));
@@ -20,12 +20,7 @@ export function formatProblems({ fileName, problems, warnings = [], messageColum
   const places = placeWidth(rows);
   const start = Math.max(messageColumn, messageColumnOf(rows));
   const before = (row: Problem): string => (places === 0 ? `  ${row.key}` : `  ${place(row).padEnd(places)}  ${row.key}`);
-  const lines = rows.flatMap((row, i) => {
-    const next = rows[i + 1];
-    // If several problems are in one place, only the last one shows the line.
-    const excerpt = next?.excerpt !== undefined && place(next) === place(row) ? [] : (row.excerpt ?? []);
-    return [before(row).padEnd(start) + row.message, ...excerpt.map((line) => `${' '.repeat(places + 2)}| ${line}`)];
-  });
+  const lines = rows.map((row) => before(row).padEnd(start) + row.message);
   return [fileName, ...lines].join('\n') + '\n';
 }
 

@@ -105,11 +105,6 @@ export function schemasAt(schema: JsonSchema, path: readonly (string | number)[]
   );
 }
 
-/** Every key in a schema, at any depth. */
-export function keysOf(schema: JsonSchema): readonly string[] {
-  return [...Object.keys(schema.properties ?? {}), ...within(schema).flatMap(keysOf)];
-}
-
 const VARIABLE: JsonSchema = { type: 'string', pattern: '^\\$\\{\\w+\\}$' };
 const LIST_FILE: JsonSchema = {
   type: 'object',

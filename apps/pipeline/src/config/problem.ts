@@ -1,4 +1,3 @@
-import { nearest } from '@headgate/pipeline/internal';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 
 /** One error or warning about a configuration file. */
@@ -7,56 +6,26 @@ export interface Problem {
   readonly line?: number;
   /** 1-based column. */
   readonly column?: number;
-  /** Number of marked characters from the column; they may extend past the end of the line. */
-  readonly length?: number;
-  /** The line of the file, in which possible secrets are masked, and a line that marks the place. */
-  readonly excerpt?: readonly [line: string, marks: string];
   /** Dotted path, `followers.credentials[0].bearer`; empty for the file as a whole. */
   readonly key: string;
-  /** Describes the problem and what to do about it. */
+  /** Describes the problem and what to do about it. Never quotes a value, except a number, a duration or a size. */
   readonly message: string;
 }
 
 export type KeyPath = readonly (string | number)[];
 
-/** Writes a path in the usual form, such as `users[2].file`. Hides keys that might contain a secret. */
-export function formatKey(path: KeyPath, isShown: (key: string) => boolean): string {
-  return path.reduce<string>((before, part) => {
+/** Writes a path in the usual form, such as `users[2].file`. It ends before a part that isn't a word, which may be a secret. */
+export function formatKey(path: KeyPath): string {
+  const end = path.findIndex((part) => typeof part === 'string' && !/^[\w.-]+$/.test(part));
+  return path.slice(0, end < 0 ? path.length : end).reduce<string>((before, part) => {
     if (typeof part === 'number') return `${before}[${part}]`;
-    const key = isShown(part) ? part : '(hidden: it may be a secret)';
-    return before === '' ? key : `${before}.${key}`;
+    return before === '' ? part : `${before}.${part}`;
   }, '');
 }
 
-/**
- * Returns a function that decides whether a message may show a key. If the user forgets a colon or the space after it, a secret can become
- * a key without a value. Such a key is shown only if it resembles a known key. `withValue` contains the keys that have a value.
- */
-export function shownKeys(known: readonly string[], withValue: ReadonlySet<string>): (key: string) => boolean {
-  return (key) => /^[\w.-]+$/.test(key) && ((withValue.has(key) && isShowable(key)) || nearest(key, known) !== undefined);
-}
-
-/** A text in quotes for a message, unless it is long or might contain a secret. */
-export function shown(text: string): string {
-  return isShowable(text) ? quoted(text) : '(hidden: it may be a secret)';
-}
-
-/** Whether a text is short and doesn't look like a secret. */
-export function isShowable(text: string): boolean {
-  return text.length <= 24 && !mayHoldSecret(text);
-}
-
-/** A path in quotes for a message, unless it has over 200 characters, or one of its parts might contain a secret. */
-export function shownPath(path: string): string {
-  return path.length > 200 || path.split(/[/\\.]/u).some((part) => mayHoldSecret(part)) ? '(hidden: it may be a secret)' : quoted(path);
-}
-
-/**
- * Whether a text might contain a secret: it has an equals sign, or at least six characters after a colon or @ that isn't at its start, or a
- * word of at least 16 characters with letters and digits. A port has fewer than six digits.
- */
-function mayHoldSecret(text: string): boolean {
-  return /=|(?!^)[:@].{6}|(?=\S*\d)(?=\S*[a-z])\S{16}/isu.test(text);
+/** A number, a time, a duration or a size in quotes for a message. Undefined for any other text, because it can be a misplaced secret. */
+export function shownNumber(text: string): string | undefined {
+  return /^[+-]?\d[\d.,:-]{0,20}(?: ?[a-z]{1,7})?$/i.test(text) ? quoted(text) : undefined;
 }
 
 export function quoted(text: string): string {

@@ -2,35 +2,25 @@ import type { OptionIssue } from '@headgate/pipeline';
 import { nearest } from '@headgate/pipeline/internal';
 import { type ParsedNode, isScalar } from 'yaml';
 import { type JsonSchema, alternatives, exampleOf, schemasAt } from './json-schema.ts';
-import { type KeyPath, type Problem, isShowable, shown, shownPath } from './problem.ts';
+import { type KeyPath, shownNumber } from './problem.ts';
 import { shownVariable, substituteVariables } from './variables.ts';
-import type { Origin } from './yaml-values.ts';
-
-export interface Finding {
-  readonly origin: Origin;
-  readonly message: string;
-  /** The part that the problem marks. Default: the value. */
-  readonly at?: 'key' | 'value';
-}
-
-export interface SectionProblemsOptions {
-  readonly schema: () => JsonSchema;
-  readonly originOf: (path: KeyPath) => Origin;
-  /** Texts of variables and secrets, to hide in messages. */
-  readonly hidden: readonly string[];
-  /** Whether the issues are warnings, whose messages are whole sentences. Default: false. */
-  readonly areWarnings?: boolean;
-}
+import type { Finding, Origin } from './yaml-values.ts';
 
 /** Maximum characters of a message. */
 const LONGEST = 500;
 /** Maximum problems shown for the lines of one file. Further ones are only counted. */
 const MAX_LINES = 20;
 
-/** The errors or warnings of a section, with their places in the file and advice on what to write. */
+/**
+ * The errors or warnings of a section, with their places in the file and advice on what to write. `hidden`: secrets to hide in messages. A
+ * warning's message is a whole sentence.
+ */
 export function sectionProblems(
+  kind: 'error' | 'warning',
   issues: readonly OptionIssue[],
-  { schema, originOf, hidden, areWarnings = false }: SectionProblemsOptions,
+  schema: JsonSchema,
+  originOf: (path: KeyPath) => Origin,
+  hidden: readonly string[],
 ): Finding[] {
   const meant = new Set(issues.flatMap(meantBy));
   const files = new Map<unknown, { readonly origin: Origin; lines: number }>();
@@ -40,41 +30,46 @@ export function sectionProblems(
     const origin = originOf(path);
     const { node, line, text: entry } = origin;
     if (origin.isReported === true || (code === 'missing' && meant.has(JSON.stringify(path)))) continue;
-    const schemas = schemasAt(schema(), path);
-    const about = areWarnings || code === 'missing' || code === 'unknown-key' ? undefined : subject(node, schemas, entry);
+    const schemas = schemasAt(schema, path);
+    const about = kind === 'warning' || code === 'missing' || code === 'unknown-key' ? undefined : subject(node, schemas, entry);
     const text = withSubject(withAdvice({ ...issue, message: withoutHidden(issue.message, hidden) }, schemas[0], node), about);
     const message = text.slice(0, LONGEST);
     if (line === undefined) {
-      findings.push({ origin, message, at: code === 'unknown-key' ? 'key' : 'value' });
+      findings.push({ origin: namedOrigin(origin, issue, schema), message, at: code === 'unknown-key' ? 'key' : 'value' });
       continue;
     }
     const reported = files.get(node) ?? { origin, lines: 0 };
     files.set(node, reported);
     reported.lines += 1;
-    if (reported.lines <= MAX_LINES) findings.push({ origin, message: `${listName(node)}, line ${line}: ${message}` });
+    if (reported.lines <= MAX_LINES) findings.push({ origin, message: `line ${line} of this file: ${message}` });
   }
   for (const { origin, lines } of files.values()) {
-    if (lines > MAX_LINES) findings.push({ origin, message: `${listName(origin.node)}: ${lines - MAX_LINES} more lines like these.` });
+    if (lines > MAX_LINES) findings.push({ origin, message: `${lines - MAX_LINES} more lines of this file are like these.` });
   }
   return findings;
+}
+
+/**
+ * The origin as a message may name it. If the user forgets a colon or the space after it, a secret becomes a key without a value. Such a key
+ * is named only if the schema has it or one that resembles it.
+ */
+function namedOrigin(origin: Origin, { path, known = [] }: OptionIssue, schema: JsonSchema): Origin {
+  const key = path.at(-1);
+  if (typeof key !== 'string' || hasValue(origin)) return origin;
+  const keys = schemasAt(schema, path.slice(0, -1))
+    .flatMap(alternatives)
+    .flatMap(({ properties = {} }) => Object.keys(properties));
+  return nearest(key, [...keys, ...known]) === undefined ? { ...origin, path: origin.path.slice(0, -1) } : origin;
+}
+
+export function hasValue({ node }: Origin): boolean {
+  return node != null && !(isScalar(node) && node.value === null);
 }
 
 /** The path, as JSON, of the known key that resembles an unknown one. Empty if none does. */
 function meantBy({ path, code, known }: OptionIssue): readonly string[] {
   const key = code === 'unknown-key' ? nearest(String(path.at(-1)), known ?? []) : undefined;
   return key === undefined ? [] : [JSON.stringify([...path.slice(0, -1), key])];
-}
-
-function listName(node: ParsedNode | null | undefined): string {
-  return isScalar(node) ? shownPath(node.source) : 'the file';
-}
-
-/** The problems of options that aren't in a YAML file, with keys but without positions. `name` precedes each key. */
-export function optionProblems(issues: readonly OptionIssue[], name: readonly string[], schema: JsonSchema = {}): Problem[] {
-  return issues.map((issue) => {
-    const key = [...name, ...issue.path].join('.').replaceAll(/\.(\d+)(?=\.|$)/g, '[$1]');
-    return { key, message: withAdvice(issue, schemasAt(schema, issue.path)[0]) };
-  });
 }
 
 /** Message for an unknown key. Suggests the known key that resembles it; otherwise lists the known keys, unless there are more than 12. */
@@ -84,14 +79,14 @@ export function unknownKeyMessage(key: string, known: readonly string[]): string
   return known.length === 0 || known.length > 12 ? 'unknown key. Remove it.' : `unknown key. Known keys: ${known.join(', ')}.`;
 }
 
-/** Describes the value that a message is about, or its variables; undefined if it might contain a secret, or isn't a single value. */
+/** The variables or the number that a message is about; undefined for any other value. */
 function subject(node: ParsedNode | null | undefined, schemas: readonly JsonSchema[], line: string | undefined): string | undefined {
-  const isSecret = schemas.flatMap(alternatives).some(({ writeOnly, format }) => writeOnly === true || format === 'uri');
-  if (line !== undefined) return isSecret ? undefined : shown(line);
+  const isSecret = schemas.flatMap(alternatives).some(({ writeOnly }) => writeOnly === true);
+  if (line !== undefined) return isSecret ? undefined : shownNumber(line);
   if (!isScalar(node) || node.value === null) return undefined;
   const { names } = substituteVariables({ text: node.source, lookup: () => '' });
   if (typeof node.value === 'string' && names.length > 0) return `uses ${[...new Set(names)].map(shownVariable).join(' and ')}, which`;
-  return isSecret || !isShowable(node.source) ? undefined : shown(node.source);
+  return isSecret ? undefined : shownNumber(node.source);
 }
 
 function withSubject(message: string, before: string | undefined): string {

@@ -26,7 +26,7 @@ test('kafka with its defaults', async () => {
 
 test('a NUL in the file of the log is reported, because the system would end the path there', async () => {
   expect(await problemsOf(`topics: { file: "a\\0.db" }\n${BOOKS}`, { env: ENV })).toEqual([
-    '1:17 topics.file: "a\\u0000.db" has a NUL character, which a path can\'t contain. Remove it.',
+    "1:17 topics.file: has a NUL character, which a path can't contain. Remove it.",
   ]);
 });
 
@@ -55,33 +55,27 @@ test('ssl and sasl', async () => {
 });
 
 test.each([
-  ['{ driver: kafak }', ['1:19 topics.driver: "kafak" isn\'t known. Did you mean kafka?']],
-  ['{ driver: postgres, dsn: x }', ['1:19 topics.driver: "postgres" isn\'t known. Write sqlite or kafka.']],
+  ['{ driver: kafak }', ["1:19 topics.driver: isn't known. Did you mean kafka?"]],
+  ['{ driver: postgres, dsn: x }', ["1:19 topics.driver: isn't known. Write sqlite or kafka."]],
   ['{ driver: kafka }', ['1:1 topics.brokers: is missing. Write [127.0.0.1:9092].']],
-  ['{ driver: kafka, brokers: [a] }', ['1:36 topics.brokers[0]: "a" isn\'t host:port. Write, for example, 127.0.0.1:9092.']],
-  ['{ driver: kafka, brokers: [a:70000] }', ['1:36 topics.brokers[0]: "a:70000" isn\'t host:port. Write, for example, 127.0.0.1:9092.']],
+  ['{ driver: kafka, brokers: [a] }', ["1:36 topics.brokers[0]: isn't host:port. Write, for example, 127.0.0.1:9092."]],
+  ['{ driver: kafka, brokers: [a:70000] }', ["1:36 topics.brokers[0]: isn't host:port. Write, for example, 127.0.0.1:9092."]],
   [
     '{ driver: kafka, brokers: [a:1], file: x }',
     [
       '1:42 topics.file: unknown key. Known keys: driver, brokers, group, lanes, prefix, names, clientId, replication, compression, ssl, sasl.',
     ],
   ],
-  [
-    '{ driver: kafka, brokers: [a:1], ssl: { cert: c.pem } }',
-    ['1:55 topics.ssl.cert: "c.pem" doesn\'t exist. Paths are relative to this file.'],
-  ],
-  [
-    '{ driver: kafka, brokers: [a:1], ssl: yes }',
-    ['1:47 topics.ssl: "yes" must be true or false or a mapping of keys to values. Write true.'],
-  ],
+  ['{ driver: kafka, brokers: [a:1], ssl: { cert: c.pem } }', ["1:55 topics.ssl.cert: doesn't exist. Paths are relative to this file."]],
+  ['{ driver: kafka, brokers: [a:1], ssl: yes }', ['1:47 topics.ssl: must be true or false or a mapping of keys to values. Write true.']],
   [
     '{ driver: kafka, brokers: [a:1], sasl: { mechanism: scram, username: u, password: x } }',
-    ['1:61 topics.sasl.mechanism: "scram" isn\'t known. Write plain, scram-sha-256, scram-sha-512 or oauthbearer.'],
+    ["1:61 topics.sasl.mechanism: isn't known. Write plain, scram-sha-256, scram-sha-512 or oauthbearer."],
   ],
   ['{ driver: kafka, brokers: [a:1], sasl: { username: u, token: x } }', ['1:42 topics.sasl.mechanism: is missing. Write plain.']],
   [
     '{ driver: kafka, brokers: [a:1], sasl: { mechanism: SCRAM-SHA-512 } }',
-    ['1:61 topics.sasl.mechanism: "SCRAM-SHA-512" isn\'t known. Did you mean scram-sha-512?'],
+    ["1:61 topics.sasl.mechanism: isn't known. Did you mean scram-sha-512?"],
   ],
   [
     '{ driver: kafka, brokers: [a:1], sasl: { mechanism: plain, username: u, password: "${KEY}", token: x, tokenFile: y } }',
@@ -117,12 +111,9 @@ test.each([
     ['1:81 topics.sasl.token: starts with the word Bearer, which Headgate adds itself. Remove it.'],
   ],
   ['{ lanes: 0 }', ['1:18 topics.lanes: "0" must be 1 or more.']],
-  [
-    '{ group: a b }',
-    ['1:18 topics.group: "a b" isn\'t a valid name. Write up to 100 letters, digits, ".", "_" and "-", such as headgate.'],
-  ],
+  ['{ group: a b }', ['1:18 topics.group: isn\'t a valid name. Write up to 100 letters, digits, ".", "_" and "-", such as headgate.']],
   ['', ['1:9 topics: has no value. Write { driver: sqlite, file: ./headgate.db }, or remove the key.']],
-  ['sqlite', ['1:9 topics: "sqlite" must be a mapping of keys to values. Write { driver: sqlite, file: ./headgate.db }.']],
+  ['sqlite', ['1:9 topics: must be a mapping of keys to values. Write { driver: sqlite, file: ./headgate.db }.']],
 ])('topics: %s is refused', async (written, problems) => {
   expect(await problemsOf(`topics: ${written}\n${BOOKS}`, { env: ENV })).toEqual(problems);
 });
@@ -161,7 +152,7 @@ test.each([
 });
 
 test.each([
-  ['status: true', '4:9 status: "true" must be false or a mapping of keys to values. Write { port: 9464, host: 127.0.0.1 }.'],
+  ['status: true', '4:9 status: must be false or a mapping of keys to values. Write { port: 9464, host: 127.0.0.1 }.'],
   ['status: { port: 65536 }', '4:17 status.port: "65536" must be 65535 or less.'],
   ['status: { prot: 1 }', '4:11 status.prot: unknown key. Did you mean port?'],
 ])('%s is refused', async (line, problem) => {

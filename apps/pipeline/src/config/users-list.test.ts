@@ -55,14 +55,14 @@ test('digits that can’t be an ID are suggested only as a name', async () => {
 });
 
 test.each([
-  ['[a b]', '6:11 followers.users[0]: "a b" isn\'t a screen name. Write 1 to 50 letters, digits and "_", such as alpha.'],
+  ['[a b]', '6:11 followers.users[0]: isn\'t a screen name. Write 1 to 50 letters, digits and "_", such as alpha.'],
   ['[{ userId: 012 }]', '6:21 followers.users[0].userId: "012" must be digits, at most 18446744073709551615, without leading zeros'],
-  ['[{ userId: 1e3 }]', '6:21 followers.users[0].userId: "1e3" must be digits, at most 18446744073709551615, without leading zeros'],
+  ['[{ userId: 1e3 }]', '6:21 followers.users[0].userId: must be digits, at most 18446744073709551615, without leading zeros'],
   ['[{ screename: a }]', '6:13 followers.users[0].screename: unknown key. Did you mean screenName?'],
   ['[{ userId: "1", screenName: a }]', '6:13 followers.users[0].userId: unknown key. Known keys: screenName.'],
   ['[{ file: a.txt, x: 1 }]', '6:26 followers.users[0].x: unknown key. Known keys: screenName.'],
   ['[~]', `6:11 followers.users[0]: has no value. Write one, or remove the key.`],
-  ['alpha', '6:10 followers.users: "alpha" must be a list. Write [alpha, { userId: "12" }, { file: users.txt }].'],
+  ['alpha', '6:10 followers.users: must be a list. Write [alpha, { userId: "12" }, { file: users.txt }].'],
   ['[[alpha]]', '6:11 followers.users[0]: must be text or a mapping of keys to values.'],
 ])('%s is refused', async (written, problem) => {
   expect(await problems(written)).toEqual(expect.arrayContaining([problem]));
@@ -82,7 +82,7 @@ test('a file has one entry per line, apart from comments and blank lines', async
 
 test('a missing file is a problem at its line', async () => {
   expect(await problems('[alpha, { file: nope.txt }]')).toEqual([
-    '6:26 followers.users[1].file: "nope.txt" doesn\'t exist. Paths are relative to this file.',
+    "6:26 followers.users[1].file: doesn't exist. Paths are relative to this file.",
   ]);
 });
 
@@ -90,11 +90,11 @@ test('problems in a file are reported line by line, up to a limit', async () => 
   const text = `alpha\n12\nid:x\n${'bad name\n'.repeat(20)}`;
   const found = await problems('[{ file: u.txt }]', { 'u.txt': text });
   expect(found.slice(0, 2)).toEqual([
-    '6:19 followers.users[0].file: "u.txt", line 2: "12" could be a user ID or a screen name. Write id:12 or "@12".',
-    expect.stringMatching(/^6:19 followers\.users\[0\]\.file: "u\.txt", line 3: "id:x" isn't a user ID\./),
+    '6:19 followers.users[0].file: line 2 of this file: "12" could be a user ID or a screen name. Write id:12 or "@12".',
+    expect.stringMatching(/^6:19 followers\.users\[0\]\.file: line 3 of this file: isn't a user ID\./),
   ]);
   expect(found).toHaveLength(21);
-  expect(found.at(-1)).toBe('6:19 followers.users[0].file: "u.txt": 2 more lines like these.');
+  expect(found.at(-1)).toBe('6:19 followers.users[0].file: 2 more lines of this file are like these.');
 });
 
 test('spellings of one screen name are one user, with one warning per list', async () => {
@@ -111,7 +111,7 @@ test('spellings of one screen name are one user, with one warning per list', asy
 test.each(['\n', '\r'])('a list too large for memory is refused, with %j at the end of its lines', async (end) => {
   const files = { 'first.txt': `alpha${end}`.repeat(600_000), 'second.txt': `beta${end}`.repeat(600_000) };
   expect(await problems('[{ file: first.txt }, { file: second.txt }]', files)).toEqual([
-    '6:40 followers.users[1].file: "second.txt" exceeds the 1,000,000 lines that a section may read from files. Split the file, and add the other parts with enqueue.',
+    '6:40 followers.users[1].file: exceeds the 1,000,000 lines that a section may read from files. Split the file, and add the other parts with enqueue.',
   ]);
 });
 
@@ -122,13 +122,13 @@ test('warns of a file without entries', async () => {
       line: 6,
       column: 19,
       key: 'followers.users[0].file',
-      message: '"users.txt" has no entries. Write one per line. Comments start with #.',
+      message: 'this file has no entries. Write one per line. Comments start with #.',
     },
   ]);
 });
 
 test('a file name with a NUL is reported', async () => {
   expect(await problems('[{ file: "a\\0b" }]')).toEqual([
-    '6:19 followers.users[0].file: "a\\u0000b" has a NUL character, which a path can\'t contain. Remove it.',
+    "6:19 followers.users[0].file: has a NUL character, which a path can't contain. Remove it.",
   ]);
 });

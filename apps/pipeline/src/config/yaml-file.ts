@@ -20,8 +20,6 @@ interface YamlProblem extends Place {
 export interface Place {
   readonly line: number;
   readonly column: number;
-  /** Number of marked characters from the column; they may extend past the end of the line. Default 1. */
-  readonly length?: number;
 }
 
 /** Parses the text. Replaces the parser's messages, because they can quote a secret from the text. */
@@ -47,7 +45,7 @@ export function yamlFile(text: string): YamlFile {
       slip === undefined
         ? syntax.filter(({ line }, i) => syntax[i - 1]?.line !== line)
         : [{ ...placeAt(slip.offset), message: slip.message }],
-    placeAt: ([start, end]) => ({ ...placeAt(start), length: Math.max(1, end - start) }),
+    placeAt: ([start]) => placeAt(start),
   };
 }
 

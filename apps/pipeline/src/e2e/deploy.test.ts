@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
-import { loadConfig } from '../config/load-config.ts';
+import { loadConfig } from '../config/config-folder.fixture.ts';
 import { workplace } from './headgate-process.fixture.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));

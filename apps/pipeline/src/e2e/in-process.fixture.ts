@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '@headgate/throttle';
 import type { TopicLog, TopicRecord } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import type { Config } from '../config/config.ts';
-import { loadConfig } from '../config/load-config.ts';
+import { loadConfig } from '../config/config-folder.fixture.ts';
 import { prepareTopics } from '../run/topics.ts';
 import { SECRETS } from './headgate-process.fixture.ts';
 

@@ -28,7 +28,7 @@ import {
 import { SourceError } from '@headgate/sources';
 import * as z from 'zod';
 import { address } from '../config/address.ts';
-import { shown } from '../config/problem.ts';
+import { quoted, shownNumber } from '../config/problem.ts';
 import { type BooksRequest, booksRequest } from '../records/requests.ts';
 import { recordSchemas } from '../records/schemas.ts';
 import { httpOptions, plainHttpWarning } from './http-options.ts';
@@ -173,7 +173,7 @@ function isbnOf(line: string): string {
 /** Why a text isn't an ISBN. Rethrows an error that isn't about the text. */
 function isbnFlaw(text: string, error: unknown): string {
   if (!(error instanceof OperatorError)) throw error;
-  return `${shown(text)} ${error.reason}.`;
+  return `${shownNumber(text) ?? 'this entry'} ${error.reason}.`;
 }
 
 /** Warns of each text in the list that a run would dead-letter. */
@@ -218,7 +218,7 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
     if ('isbn' in request) normalizeIsbn(request.isbn);
     const flaw = 'author' in request ? authorFlaw(request.author) : undefined;
     if ('author' in request && flaw !== undefined) {
-      const message = `the author ${shown(request.author)} ${flaw}.`;
+      const message = `the author ${quoted(request.author)} ${flaw}.`;
       throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: 'books' });
     }
   },

@@ -20,7 +20,6 @@ import { type FollowersAnswer, followers as followersSource, followersPaging } f
 import { type UserChoice, isScreenName, isUserId, userLabel } from '@headgate/sources/followers/user';
 import * as z from 'zod';
 import { address } from '../config/address.ts';
-import { shown } from '../config/problem.ts';
 import { FIRST_CURSOR, type FollowersRequest, followersRequest, screenName, userId } from '../records/requests.ts';
 import { recordSchemas } from '../records/schemas.ts';
 import { followerChanges } from './follower-changes.ts';
@@ -218,11 +217,11 @@ function userOf(line: string): UserChoice {
   if (userId !== undefined) {
     if (isUserId(userId)) return { userId };
     const asName = isScreenName(userId) ? ` If it is a screen name, write @${userId}.` : '';
-    throw noUser(`${shown(line)} isn't a user ID: an ID is at most 18446744073709551615, without leading zeros.${asName}`);
+    throw noUser(`"${userId}" isn't a user ID: an ID is at most 18446744073709551615, without leading zeros.${asName}`);
   }
   const screenName = line.replace(/^@/, '');
   if (isScreenName(screenName)) return { screenName };
-  throw noUser(`${shown(line)} isn't a user. Write @name, or the digits of a user ID.`);
+  throw noUser(`this isn't a user. Write @name, or the digits of a user ID.`);
 }
 
 function noUser(message: string): PipelineError {

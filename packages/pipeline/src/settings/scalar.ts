@@ -23,21 +23,15 @@ export interface ScalarOptions {
 export interface Scalar extends ScalarOptions {
   /** Identifies a scalar. */
   readonly [SCALAR]: true;
-  /** True after any schema has read the scalar. */
-  isKnown: boolean;
   /** True after a schema has read the scalar as a secret. */
   isSecret: boolean;
   /** True after a schema has read the scalar as a path. */
   isPath: boolean;
-  /** True after a schema has read the scalar as a URL. */
-  isAddress: boolean;
-  /** True if the scalar is the `file` of `{ file }` in a list of texts. */
-  namesList: boolean;
 }
 
 /** Creates a value of a configuration file. Put it into a mapping that has the key {@link OF_FILE}. */
 export function scalar(given: ScalarOptions): Scalar {
-  return { [SCALAR]: true, isKnown: false, isSecret: false, isPath: false, isAddress: false, namesList: false, ...given };
+  return { [SCALAR]: true, isSecret: false, isPath: false, ...given };
 }
 
 /** True for a {@link Scalar}. */
@@ -50,7 +44,7 @@ export function isOfFile(given: unknown): boolean {
   return isScalar(given) || (typeof given === 'object' && given !== null && OF_FILE in given);
 }
 
-type Trait = 'isSecret' | 'isPath' | 'isAddress';
+type Trait = 'isSecret' | 'isPath';
 type Schema = $ZodType;
 type Def = $ZodTypes['_zod']['def'];
 
@@ -118,10 +112,7 @@ function several(def: Def, value: unknown): unknown {
   const part = (one: Schema | null | undefined, of: unknown): unknown => (one ? read(one, of, [], false) : of);
   // In YAML, a list whose entries are all commented out is null.
   if (def.type === 'array' && value === null) return [];
-  if (def.type === 'array' && Array.isArray(value)) {
-    if (takesText(def.element)) for (const one of value) if (isMapping(one) && isScalar(one['file'])) one['file'].namesList = true;
-    return value.map((one) => part(def.element, one));
-  }
+  if (def.type === 'array' && Array.isArray(value)) return value.map((one) => part(def.element, one));
   if (def.type === 'tuple' && Array.isArray(value)) return value.map((one, i) => part(def.items[i] ?? def.rest, one));
   if (!isMapping(value) || (def.type !== 'object' && def.type !== 'record')) return value;
   const schemaOf = (key: string) =>
@@ -167,14 +158,6 @@ export function isOfWrongKind(issue: $ZodIssue): boolean {
   return issue.code === 'invalid_type' || issue.code === 'invalid_value';
 }
 
-/** True if a list of these values can also name a file with a text per line. */
-function takesText(schema: Schema): boolean {
-  const { def } = (schema as $ZodTypes)._zod;
-  if ('innerType' in def) return takesText(def.innerType);
-  if (def.type === 'pipe') return takesText(def.in) || takesText(def.out);
-  return def.type === 'string' || (def.type === 'union' && def.options.some(takesText));
-}
-
 /** The value, for a schema that accepts both text and numbers. */
 function asWritten(scalar: Scalar): unknown {
   return isText(scalar) ? scalar.text : (scalar.bare ?? scalar.text);
@@ -189,7 +172,6 @@ function isText({ text, bare, hasVariable }: Scalar): boolean {
 }
 
 function note(scalar: Scalar, traits: readonly Trait[]): void {
-  scalar.isKnown = true;
   for (const trait of traits) scalar[trait] = true;
 }
 
@@ -214,7 +196,7 @@ function metaOf(schema: Schema): Readonly<Record<string, unknown>> {
 function traitsOf(schema: Schema): readonly Trait[] {
   const format = metaOf(schema)['format'] ?? (schema._zod.def as { readonly format?: string }).format;
   const traits: readonly Trait[] = becomesSecret(schema) ? ['isSecret'] : [];
-  return format === 'path' ? [...traits, 'isPath'] : format === 'uri' || format === 'url' ? [...traits, 'isAddress'] : traits;
+  return format === 'path' ? [...traits, 'isPath'] : traits;
 }
 
 /** True if the schema's value becomes a secret, even if it passes through several schemas first. */

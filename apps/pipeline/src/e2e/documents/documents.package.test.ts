@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { run } from '../../../../../scripts/run-command.fixture.ts';
 import { runCommandLine } from '../../command-line.ts';
-import { loadConfig } from '../../config/load-config.ts';
+import { loadConfig } from '../../config/config-folder.fixture.ts';
 import { type Block, ROOT, allBlocks, placeOf } from './documents.fixture.ts';
 import { ENV, type JobFolders, jobFolders } from './job-folder.fixture.ts';
 import { type Services, startServices } from './services.fixture.ts';

@@ -4,8 +4,9 @@ import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { BOOKS, ENV, FOLLOWERS, configFolder, load, problemsOf, refusal } from './config-folder.fixture.ts';
 import { ConfigError } from './config-error.ts';
+import { openConfig } from './config-file.ts';
 import { sayProblem } from './format-problems.ts';
-import { loadConfig } from './load-config.ts';
+import { loadConfig } from './config-folder.fixture.ts';
 import { booksOptions, followersOptions } from '../pipelines/options-of.fixture.ts';
 
 test('defaults are filled in', async () => {
@@ -174,7 +175,7 @@ test('an unknown section is reported with the closest name', async () => {
   expect(await problemsOf(`${BOOKS}folowers: {}\nxyz: 1\nabc:\n`, { env: ENV })).toEqual([
     '4:1 folowers: unknown key. Did you mean followers?',
     '5:1 xyz: unknown key. Known keys: topics, status, followers, books. To add your own pipeline, write use: ./its-module.ts under its name.',
-    '6:1 (hidden: it may be a secret): unknown key. Known keys: topics, status, followers, books. To add your own pipeline, write use: ./its-module.ts under its name.',
+    '6:1 : unknown key. Known keys: topics, status, followers, books. To add your own pipeline, write use: ./its-module.ts under its name.',
   ]);
 });
 
@@ -240,19 +241,43 @@ test('an oversized configuration file is reported, with advice about its lists',
   );
 });
 
-test('an error includes the sections without problems', async () => {
-  const error = await refusal(`topics: { driver: kafka, brokers: ["127.0.0.1:9092"] }\n${BOOKS}  plan: x\n`, { env: ENV });
-  expect(error.valid).toMatchObject({ topics: { driver: 'kafka', brokers: ['127.0.0.1:9092'] }, status: { port: 9464 } });
-  expect(error.valid.pipelines).toEqual([]);
+test('an error of a section is thrown when that section is asked for, and no other', async () => {
+  const yaml = `topics: { driver: kafka, brokers: ["127.0.0.1:9092"] }\n${BOOKS}  plan: x\n${FOLLOWERS}`;
+  const config = await openConfig({ cwd: await configFolder({ 'headgate.yaml': yaml }), env: ENV });
+  const wrong = { code: 'HEADGATE_CONFIG', problems: [expect.objectContaining({ key: 'books.plan' })] };
+  expect(config.topics()).toMatchObject({ driver: 'kafka', brokers: ['127.0.0.1:9092'] });
+  expect(config.pipeline('followers')?.name).toBe('followers');
+  expect([config.pipeline('other'), config.definition('other')]).toEqual([undefined, undefined]);
+  // The jobs of a built-in pipeline don't depend on its options.
+  expect(config.definition('books')?.name).toBe('books');
+  expect(() => config.pipeline('books')).toThrow(expect.objectContaining(wrong) as Error);
+  expect(() => config.all()).toThrow(expect.objectContaining(wrong) as Error);
+});
+
+test('status is read only as a part of the whole', async () => {
+  const config = await openConfig({ cwd: await configFolder({ 'headgate.yaml': `status: 7\n${BOOKS}` }), env: ENV });
+  expect([config.topics().driver, config.pipeline('books')?.name]).toEqual(['sqlite', 'books']);
+  expect(() => config.all()).toThrow('status');
 });
 
 test.each(['lanes: 10', 'names: { followers.idz: x }', 'names: { followers.ids: x, followers.pages: x }'])(
   'topics that do not fit the pipelines are no valid section: %s',
   async (setting) => {
-    const { valid } = await refusal(`topics: { ${setting} }\n${FOLLOWERS}`, { env: ENV });
-    expect([valid.topics, valid.pipelines?.length]).toEqual([undefined, 1]);
+    const cwd = await configFolder({ 'headgate.yaml': `topics: { ${setting} }\n${FOLLOWERS}` });
+    const config = await openConfig({ cwd, env: ENV });
+    expect(() => config.topics()).toThrow('topics.');
+    expect(config.pipelines.map(({ name }) => name)).toEqual(['followers']);
   },
 );
+
+test('the first of thousands of problems are listed, and the others counted', async () => {
+  const users = Array.from({ length: 5_000 }, () => '{"userId":"x"}').join(',');
+  const yaml = `followers: { baseUrl: "https://a.example", credentials: [{ name: a, bearer: "\${TOKEN}" }], users: [${users}] }\n`;
+  const { problems, message } = await refusal(yaml, { env: ENV });
+  expect(problems).toHaveLength(51);
+  expect(problems.at(-1)?.message).toMatch(/^and 4950 more\. /);
+  expect(message.length).toBeLessThan(20_000);
+});
 
 test('no secret shows in a configuration or an error, however it is printed', async () => {
   const secrets = ['token-value-1', 'key-value-2', 'plain-secret-3', 'token-value-3', 'proxy-secret-4'];
@@ -337,8 +362,8 @@ test('warns of a status page that other machines can read, unless that is allowe
   ]);
   for (const host of ['127.0.0.1', 'localhost', '"::1"']) expect((await status(`{ host: ${host} }`))[1]).toEqual([]);
   expect(await problemsOf(`status: { names: [a b, "c:1"] }\n${BOOKS}`, { env: ENV })).toEqual([
-    '1:19 status.names[0]: "a b" isn\'t a host name. Write one such as headgate.internal.',
-    '1:24 status.names[1]: "c:1" isn\'t a host name. Write one such as headgate.internal.',
+    "1:19 status.names[0]: isn't a host name. Write one such as headgate.internal.",
+    "1:24 status.names[1]: isn't a host name. Write one such as headgate.internal.",
   ]);
 });
 
@@ -357,9 +382,9 @@ test('your own authority is read from its file', async () => {
   const { config } = await load(`${BOOKS}  ca: ca.pem\n`, { env: ENV, files: { 'ca.pem': pem } });
   expect(booksOptions(config.pipelines)?.ca).toBe(pem);
   expect(await problemsOf(`${BOOKS}  ca: ca.pem\n`, { env: ENV })).toEqual([
-    '4:7 books.ca: "ca.pem" doesn\'t exist. Paths are relative to this file.',
+    "4:7 books.ca: doesn't exist. Paths are relative to this file.",
   ]);
   expect(await problemsOf(`${BOOKS}  ca: ca.pem\n`, { env: ENV, files: { 'ca.pem': 'x' } })).toEqual([
-    '4:7 books.ca: "ca.pem" has no PEM text with BEGIN CERTIFICATE. Write a path, such as ./ca.pem.',
+    '4:7 books.ca: has no PEM text with BEGIN CERTIFICATE. Write a path, such as ./ca.pem.',
   ]);
 });
