@@ -30,7 +30,6 @@ const COVERED = [
   'docs/records.md',
   'docs/releasing.md',
   'docs/run-json.md',
-  'docs/sizes.md',
   'docs/start-here.md',
   'docs/status-page.md',
   'docs/support.md',

@@ -1,4 +1,4 @@
-// Writes the version of the package sources into the constant in its code. Runs after `npm run changeset` and in a release.
+// Writes the version of the package sources into the constant in its code. Runs after `changeset version`.
 import { readFile, writeFile } from 'node:fs/promises';
 
 const folder = new URL('../packages/sources/', import.meta.url);

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -6,10 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundled } from './outside/bundled.ts';
 import { exportedEntries } from './outside/exported-entries.ts';
-import { openTarball, type Tarball, tarballProblems } from './release/tarball-problems.ts';
+import type { Manifest } from './release/packages.ts';
 import { run } from './run-command.fixture.ts';
 
 const PACK = fileURLToPath(new URL('pack.mjs', import.meta.url));
+const PACKED = /^(?:package\.json|README\.md|CHANGELOG\.md|LICENSE|(?:src|dist)\/[\w./-]+)$/u;
 const NAMES = [
   '@headgate/auth',
   '@headgate/operators',
@@ -21,6 +22,27 @@ const NAMES = [
   '@headgate/topics',
   'headgate',
 ];
+
+interface Tarball {
+  readonly file: string;
+  readonly manifest: Manifest;
+  readonly paths: ReadonlySet<string>;
+}
+
+function openTarball(file: string): Tarball {
+  const tar = (...args: readonly string[]): string => execFileSync('tar', args, { encoding: 'utf8' });
+  const manifest = JSON.parse(tar('-xzOf', file, 'package/package.json')) as Manifest;
+  return {
+    file,
+    manifest,
+    paths: new Set(
+      tar('-tzf', file)
+        .trim()
+        .replaceAll(/^package\//gmu, '')
+        .split('\n'),
+    ),
+  };
+}
 
 describe('npm run pack', { timeout: 300_000 }, () => {
   let folder: string;
@@ -43,38 +65,14 @@ describe('npm run pack', { timeout: 300_000 }, () => {
     expect(packages.map(({ manifest }) => manifest.name)).toEqual(NAMES);
   });
 
-  it('packs what can be published, with a changelog that has the version', () => {
-    expect(packages.map((tarball) => [tarball.manifest.name, ...tarballProblems(tarball)])).toEqual(NAMES.map((name) => [name]));
-  });
-
-  it('reports what keeps a package from being published', () => {
-    const [tarball = expect.unreachable()] = packages;
-    const { repository: _, ...manifest } = {
-      ...tarball.manifest,
-      version: '9.9.9',
-      dependencies: { rxjs: 'workspace:^', kafkajs: '^2.2.4' },
-    };
-    const paths = new Set([...tarball.paths, './CHANGELOG.md', './dist/stale.js', './src/bearer.test.ts', './.env']);
-    paths.delete('./dist/index.js');
-    const read = (): string => '# @headgate/auth\n\n## 9.9.8\n';
-    expect(tarballProblems({ ...tarball, manifest, paths, read })).toEqual([
-      './dist/index.js is missing.',
-      'package.json has no repository.directory.',
-      'package.json depends on rxjs workspace:^: a range with ^ is due.',
-      'package.json depends on kafkajs ^2.2.4: an exact version is due.',
-      './.env is nothing that a package has.',
-      './src/bearer.test.ts belongs to the tests.',
-      './.env belongs to the tests.',
-      './dist/stale.js has no source: an earlier build left it.',
-      './CHANGELOG.md says nothing of 9.9.9.',
-    ]);
-    paths.delete('./CHANGELOG.md');
-    expect(tarballProblems({ ...tarball, paths })).toContain('./CHANGELOG.md is missing.');
+  it('packs sources and what they were built to, without tests or what an earlier build has left', () => {
+    const isForeign = (path: string): boolean => !PACKED.test(path) || /\.(?:test|fixture)\.|stale/u.test(path);
+    expect(packages.flatMap(({ paths }) => [...paths].filter(isForeign))).toEqual([]);
   });
 
   it('packs the command with all the files that it reads', () => {
     const { paths } = packages.find(({ manifest }) => manifest.name === 'headgate') ?? { paths: new Set<string>() };
-    const needed = ['bin.js', 'worker.js', 'page.html', 'page.mjs', 'page.css'].map((name) => `./dist/command/${name}`);
+    const needed = ['bin.js', 'worker.js', 'page.html', 'page.mjs', 'page.css'].map((name) => `dist/command/${name}`);
     expect(needed.filter((path) => !paths.has(path))).toEqual([]);
   });
 
@@ -119,7 +117,7 @@ describe('npm run pack', { timeout: 300_000 }, () => {
     await rm(join(auth, 'dist'), { recursive: true });
     expect((await run(['pnpm', 'pack', '--pack-destination', join(folder, 'alone')], { cwd: auth })).code).toBe(0);
     const [name = ''] = await readdir(join(folder, 'alone'));
-    expect(openTarball(join(folder, 'alone', name)).paths).toContain('./dist/index.js');
+    expect(openTarball(join(folder, 'alone', name)).paths).toContain('dist/index.js');
   });
 
   it('names the folder where it was not told one', async () => {

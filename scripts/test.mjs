@@ -15,7 +15,7 @@ const PARTS = {
     projects: ['unit', 'embedded', 'broker'],
   },
   faults: { checks: [], projects: ['faults'] },
-  packages: { checks: ['health', 'sizes:check', 'site'], projects: ['package', 'pack'] },
+  packages: { checks: ['health', 'site'], projects: ['package', 'pack'] },
 };
 
 const given = process.argv.slice(2);

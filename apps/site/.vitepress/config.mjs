@@ -23,7 +23,6 @@ const PROJECT = [
   page('Style guide', '/style-guide'),
   page('Releases', '/releasing'),
   page('Security policy', '/security'),
-  page('Sizes', '/sizes'),
   page('Bench', '/bench'),
 ];
 

@@ -8,7 +8,7 @@ export const SEARCH = {
       boostDocument: (id) => {
         if (/^\/(?:run-json)/u.test(id)) return 0.3;
         if (id.startsWith('/reference/')) return 0.02;
-        return /^\/(?:packages|examples|contributing|architecture|bench|releasing|style-guide|sizes|changelog)/u.test(id) ? 0.05 : 1;
+        return /^\/(?:packages|examples|contributing|architecture|bench|releasing|style-guide|changelog)/u.test(id) ? 0.05 : 1;
       },
     },
   },
