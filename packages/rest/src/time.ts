@@ -123,11 +123,14 @@ function digitsTime(value: unknown): number | undefined {
   return parsed(`${year}-${month}-${day}T${hours}:${minutes}:${seconds}Z`);
 }
 
-/** `like`, shifted by a number of milliseconds and in a similar form. With a shift of 0, `like` is returned unchanged. */
+/**
+ * `like`, shifted by a number of milliseconds and in a similar form. With a shift of 0, `like` is returned unchanged. Backward, a local time
+ * becomes the earliest that clocks show from there on, so that no record of an hour that comes twice is missed.
+ */
 export function shifted(like: Time, byMs: number, zone: Zone | undefined): Time {
   if (byMs === 0) return like;
   const instant = (timeOf(like, zone) ?? 0) + byMs;
-  const ms = isUnzoned(like) ? (zone ?? UTC).localAt(instant) : instant;
+  const ms = isUnzoned(like) ? shownAt(zone ?? UTC, instant, byMs) : instant;
   if (digitsTime(like) !== undefined) {
     const digits = isoOf(ms).replaceAll(/\D/g, '');
     let at = 0;
@@ -139,6 +142,10 @@ export function shifted(like: Time, byMs: number, zone: Zone | undefined): Time 
   if (DOT_NET.test(like)) return like.replace(/-?\d+/, String(ms));
   if (NUMBER.test(like)) return Number(like) < MAX_SECONDS ? secondsLike(like, ms) : String(Math.round(ms * perMsOf(Number(like))));
   return DATE.test(like) ? isoOf(ms).slice(0, 10) : isoLike(like, ms);
+}
+
+function shownAt(zone: Zone, instant: number, byMs: number): number {
+  return byMs < 0 ? zone.earliestFrom(instant) : zone.localAt(instant);
 }
 
 /** The time `ms` in seconds with the fraction digits of `like`. A number of JavaScript is exact to a microsecond. */

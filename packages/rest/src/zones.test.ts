@@ -88,6 +88,7 @@ it('a service that selects by local times loses and repeats no record when an ho
       numRuns: 400,
       // The day on which clocks are set back is 25 hours long.
       examples: [
+        ['America/New_York', '{since}', 'ascending', [[140], [44, 57], [104, 71, 4], [1], [1]]],
         [
           'Europe/Athens',
           '{since:date}',
