@@ -49,7 +49,8 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
         JSON.stringify(paging.place === undefined ? cursor : call('place', () => paging.place?.(cursor)));
       let at: Checkpoint<Cursor> | 'last' | undefined;
       const begin = (): Checkpoint<Cursor> | 'last' => {
-        const start = from ?? { cursor: checked(options, 'first', paging.first) };
+        if (from === undefined) assertCursor(options, 'first', paging.first);
+        const start = from ?? { cursor: paging.first };
         if (start !== 'last') seen.add(placeOf(start.cursor));
         return start;
       };
@@ -63,7 +64,7 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
           const { value: page, credit } = await query(one, { walk, ...reading });
           try {
             const given = call('next', () => paging.next(page, cursor));
-            at = given === 'last' ? given : after(checkedNext(options, given), credit.items === 0 ? empty + 1 : 0, pages + 1);
+            at = given === 'last' ? given : after(given, credit.items === 0 ? empty + 1 : 0, pages + 1);
           } catch (error) {
             credit.release();
             throw error;
@@ -72,7 +73,9 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
         },
       };
 
-      function after({ cursor, isUnknown }: NextPage<Cursor>, empty: number, pages: number): Checkpoint<Cursor> {
+      function after(given: NextPage<Cursor>, empty: number, pages: number): Checkpoint<Cursor> {
+        const { cursor, isUnknown } = Object(given) as NextPage<Cursor>;
+        assertCursor(options, 'next', cursor);
         const isCircle = seen.add(placeOf(cursor)) || isUnknown === true;
         const state = { cursor, pages, seen: seen.snapshot() };
         return { ...state, ...(empty > 0 && { empty }), ...(isCircle && { isCircle }), ...(isUnknown === true && { isUnknown }) };
@@ -123,39 +126,12 @@ function assertGoesOn<Query, Page, Cursor extends NonNullable<Json>>(
   }
 }
 
-const RESULT = "It must return { cursor } or 'last'";
-
-function checkedNext<Query, Page, Cursor extends NonNullable<Json>>(
-  options: WalkPagesOptions<Query, Page, Cursor>,
-  given: NextPage<Cursor>,
-): NextPage<Cursor> {
-  // Plain JavaScript can return anything.
-  const result: unknown = given;
-  if (typeof result !== 'object' || result === null || !('cursor' in result))
-    throw options.misuse('next', `returns ${words(result)}`, RESULT);
-  checked(options, 'next', given.cursor);
-  return given;
-}
-
-/** Returns the cursor. Throws if JSON would change it, because a resumed walk would get another cursor. */
-function checked<Cursor>({ misuse }: PagingCalls, name: string, cursor: Cursor): Cursor {
-  if (cursor !== null && survivesJson(cursor)) return cursor;
-  throw misuse(name, `returns the cursor ${words(cursor)}`, 'A cursor must be JSON: text, a number, a list or an object, but not null');
-}
-
-function survivesJson(value: unknown): boolean {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
-  if (typeof value === 'number') return Number.isFinite(value);
-  if (typeof value !== 'object') return false;
-  if (Array.isArray(value)) return value.every(survivesJson);
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return false;
-  return Object.values(value).every((one) => one === undefined || survivesJson(one));
-}
-
-/** Describes a wrong value, but doesn't quote its text, which may contain a key. */
-function words(value: unknown): string {
-  if (value === null || value === undefined || typeof value === 'number') return String(value);
-  if (typeof value !== 'object') return `a ${typeof value}`;
-  return Array.isArray(value) ? 'a list' : `an object (${value.constructor?.name ?? 'Object'})`;
+/** Throws for a cursor that a checkpoint can't hold. A service can leave out its cursor, whatever its type says. */
+function assertCursor({ misuse }: PagingCalls, name: string, cursor: NonNullable<Json> | undefined): void {
+  if (typeof cursor === 'number' ? Number.isFinite(cursor) : (cursor ?? undefined) !== undefined) return;
+  throw misuse(
+    name,
+    `returns the cursor ${String(cursor)}`,
+    "It must return 'last' or { cursor }, and a cursor must be JSON, but not null",
+  );
 }
