@@ -126,7 +126,6 @@ test.each<[Partial<SourceOptions>, string]>([
     'budgets.month.resetsOn must be a whole number from 1 to 31, got 40',
   ],
   [{ budgets: { day: { requests: 1, per: 'day', zone: 'Mars/Olympus' } } }, 'budgets.day must be a quota'],
-  [{ budgets: { week: { requests: 1, per: 'week' as 'day' } } }, 'budgets.week must be per day or month'],
   [
     { credentials: [{ ...credential('a'), budgets: { mnoth: { requests: 1, per: 'month' } } }] },
     'credentials a: budgets must be one of the source\'s budgets, rate, not "mnoth"',

@@ -1,41 +1,35 @@
-import { type Clock, type Journal, systemClock } from '@headgate/throttle';
+import { systemClock } from '@headgate/throttle';
 import { ABOVE_0, type NumberChecks, numberChecks } from '@headgate/throttle/internal';
 import { budgetOf, mergedBudgets, type NamedBudgets } from './budgets.ts';
 import { proxyVariables } from './http/connections.ts';
-import type { RequestAllowance } from './request-allowance.ts';
 import { SourceError, thrown } from './source-error.ts';
 import type { AttemptEvent, Budgets, Credential, SourceOptions } from './source-options.ts';
 import { VERSION } from './version.ts';
 
-/** Valid options of a source, with defaults filled in. */
-export interface CheckedOptions {
+type Defaulted =
+  | 'budgets'
+  | 'concurrency'
+  | 'timeoutMs'
+  | 'maxBodyBytes'
+  | 'retryForMs'
+  | 'waitOutOutages'
+  | 'stopAfterFailures'
+  | 'maxDelayMs'
+  | 'userAgent'
+  | 'env'
+  | 'clock'
+  | 'random'
+  | 'onAttempt';
+
+/** Valid options of a source, with defaults filled in. `budgets` includes those of the definition; `onAttempt` doesn't throw. */
+export type CheckedOptions = Omit<SourceOptions, 'baseUrl' | 'limit' | Defaulted> & {
+  readonly [Name in Defaulted]-?: NonNullable<SourceOptions[Name]>;
+} & {
   /** Scheme, host and port. */
   readonly origin: string;
   /** Path of the base address, without a slash at its end. */
   readonly basePath: string;
-  readonly credentials: readonly Credential[];
-  /** The budgets of the source by name. A credential may replace those that aren't shared. */
-  readonly budgets: Budgets;
-  readonly concurrency: number;
-  readonly timeoutMs: number;
-  readonly maxBodyBytes: number;
-  readonly retryForMs: number;
-  readonly waitOutOutages: boolean;
-  readonly stopAfterFailures: number;
-  readonly allowance: RequestAllowance | undefined;
-  readonly maxDelayMs: number;
-  readonly userAgent: string;
-  readonly proxy: string | undefined;
-  readonly ca: string | undefined;
-  readonly dispatcher: SourceOptions['dispatcher'];
-  readonly fetch: SourceOptions['fetch'];
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly journal: Journal | undefined;
-  /** Calls the option `onAttempt`, and catches its errors. */
-  readonly onAttempt: (event: AttemptEvent) => void;
-}
+};
 
 /** Maximum delay of a Node.js timer, in ms. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
@@ -46,7 +40,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
     throw wrongOption(service, option, must);
   };
   const { timeoutMs = 30_000, maxBodyBytes = 16 * 1024 * 1024, retryForMs = 600_000, maxDelayMs = 5_000 } = options;
-  const { concurrency = Infinity, stopAfterFailures = Infinity } = options;
+  const { concurrency = Infinity, stopAfterFailures = Infinity, waitOutOutages = false } = options;
   const check = optionChecks(service);
   check.whole({ concurrency, stopAfterFailures }, 1, Infinity);
   check.number({ timeoutMs }, 1, LONGEST_TIMEOUT_MS);
@@ -73,26 +67,20 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
     }
   }
   return {
+    ...options,
     ...checkedAddress(options.baseUrl, refuse),
-    credentials: options.credentials,
     budgets,
     concurrency,
     timeoutMs,
     maxBodyBytes,
     retryForMs,
-    waitOutOutages: options.waitOutOutages ?? false,
+    waitOutOutages,
     stopAfterFailures,
-    allowance: options.allowance,
     maxDelayMs,
     userAgent,
-    proxy,
-    ca,
-    dispatcher,
-    fetch,
     env,
     clock,
     random,
-    journal: options.journal,
     onAttempt: observer(service, options.onAttempt),
   };
 }
@@ -149,14 +137,12 @@ function checkedAddress(baseUrl: string, refuse: Refuse): Pick<CheckedOptions, '
 }
 
 function checkCredentials(credentials: readonly Credential[], budgets: Budgets, check: NumberChecks, refuse: Refuse): void {
-  // Plain JavaScript and configuration files aren't type-checked.
-  if (!Array.isArray(credentials) || credentials.length === 0) refuse('credentials', 'one or more of { name, signer }');
+  if (credentials.length === 0) refuse('credentials', 'one or more of { name, signer }');
   const names = new Set<string>();
-  for (const { name, signer, budgets: own = {} } of credentials) {
+  for (const { name, budgets: own = {} } of credentials) {
     if (name === '') refuse('credentials', 'named: a name is empty');
     if (names.has(name)) refuse('credentials', `named differently: ${JSON.stringify(name)} occurs twice`);
     names.add(name);
-    if (typeof signer?.sign !== 'function') refuse(`credentials ${name}: signer`, 'one of @headgate/auth, such as bearer(token)');
     const unknown = Object.keys(own).find((budget) => !Object.hasOwn(budgets, budget));
     if (unknown !== undefined) {
       refuse(
@@ -173,15 +159,12 @@ function checkCredentials(credentials: readonly Credential[], budgets: Budgets, 
 function checkBudgets(where: string, budgets: Budgets, check: NumberChecks, refuse: Refuse): void {
   for (const [name, budget] of Object.entries(budgets)) {
     const option = `${where}${name === 'rate' ? 'limit' : `budgets.${name}`}`;
-    if (typeof budget !== 'object' || budget === null) refuse(option, '{ requests, windowMs } or { requests, per }');
     check.whole({ [`${option}.requests`]: budget.requests }, 1);
     if ('windowMs' in budget) {
       check.number({ [`${option}.windowMs`]: budget.windowMs }, ABOVE_0);
       continue;
     }
     if (budget.resetsOn !== undefined) check.whole({ [`${option}.resetsOn`]: budget.resetsOn }, 1, 31);
-    // Plain JavaScript and configuration files aren't type-checked.
-    if (!['day', 'month'].includes(budget.per)) refuse(option, 'per day or month, or have a windowMs');
     try {
       budgetOf(budget, { clock: systemClock() });
     } catch (error) {
