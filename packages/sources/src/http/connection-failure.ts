@@ -1,4 +1,4 @@
-import { MAX_HEADER_BYTES, ProxyUnreachableError } from './connections.ts';
+import { type Connections, MAX_HEADER_BYTES } from './connections.ts';
 
 export interface ConnectionFailure {
   /** A description of the cause. It may quote the error. */
@@ -11,20 +11,15 @@ export interface ConnectionFailure {
 }
 
 /**
- * Describes why an exchange got no response, or only a part of one. `host`: host and port of the service. `proxy`: host and port of the proxy
- * for the service, if Headgate knows it. `begun`: true if the beginning of a response had arrived.
+ * Describes why an exchange got no response, or only a part of one. `host`: host and port of the service. `begun`: true if the beginning of a response had arrived.
  */
 export function connectionFailure(
   error: unknown,
   host: string,
-  proxy: string | undefined,
+  { proxy, way }: Connections,
   sent: boolean,
   begun: boolean,
 ): ConnectionFailure {
-  if (error instanceof ProxyUnreachableError) {
-    const { code, message } = rootOf(error.cause);
-    return { reason: `cannot connect to the proxy ${error.proxy}: ${CONNECTING[code] ?? messageOr(code, message)}` };
-  }
   const { code, message } = rootOf(error);
   const via = proxy === undefined ? 'the proxy' : `the proxy ${proxy}`;
   const refusal = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(message)?.[1];
@@ -36,7 +31,7 @@ export function connectionFailure(
   // A mock that doesn't know the request now won't know it later, either.
   if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH' || code.startsWith('UND_MOCK_ERR'))
     return { reason: `the request can't be sent: ${message}`, shows: 'invalid request' };
-  if (!sent) return { reason: `cannot connect to ${host}: ${CONNECTING[code] ?? messageOr(code, message)}` };
+  if (!sent) return { reason: `cannot connect to ${host}${way}: ${CONNECTING[code] ?? messageOr(code, message)}` };
   if (code === 'UND_ERR_HEADERS_OVERFLOW')
     return { reason: `the response headers exceed the limit of ${MAX_HEADER_BYTES / 1024} KiB`, shows: 'response' };
   // The parser's message quotes nothing of the response.

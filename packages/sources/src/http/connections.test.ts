@@ -110,7 +110,7 @@ describe('a proxy that lets nothing through', () => {
     ['HTTPS_PROXY', 'https:', { env: { HTTPS_PROXY: PROXY, HTTP_PROXY: 'http://127.0.0.1:2' } }],
   ])('is named if it is unreachable: %s, to %s', async (_, protocol, options) => {
     const error = await failure(open({ baseUrl: `${protocol}//api.example`, ...options }));
-    expect(error).toContain('gave up after 1 attempt: cannot connect to the proxy 127.0.0.1:1: connection refused. ');
+    expect(error).toContain('gave up after 1 attempt: cannot connect to api.example through the proxy 127.0.0.1:1: connection refused. ');
     expect(error).not.toContain('proxy-secret');
   });
 
@@ -119,9 +119,15 @@ describe('a proxy that lets nothing through', () => {
     const silent = createTcpServer((socket) => sockets.push(socket.on('error', () => undefined)));
     const port = await listening(silent);
     const error = await failure(open({ baseUrl: 'http://api.example', proxy: `https://localhost:${port}`, timeoutMs: 200 }));
-    expect(error).toContain(`cannot connect to the proxy localhost:${port}: timed out within 200 ms`);
+    expect(error).toContain(`cannot connect to api.example through the proxy localhost:${port}: timed out within 200 ms`);
     for (const socket of sockets) socket.destroy();
     silent.close();
+  });
+
+  test('is named with the other way if NO_PROXY exempts some addresses', async () => {
+    const env = { HTTP_PROXY: PROXY, NO_PROXY: 'localhost,127.0.0.1' };
+    const error = await failure(open({ baseUrl: 'http://127.0.0.1:2', env }));
+    expect(error).toContain('cannot connect to 127.0.0.1:2 directly or through the proxy 127.0.0.1:1: connection refused. ');
   });
 
   const REFUSAL = 'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n';
@@ -147,7 +153,9 @@ describe('a proxy that lets nothing through', () => {
 
   test.each(['http:', 'https:'])('is named if its host is unknown, to %s', async (protocol) => {
     const error = await failure(open({ baseUrl: `${protocol}//127.0.0.1:1`, proxy: 'http://user:proxy-secret@proxy.invalid:3128' }));
-    expect(error).toMatch(/cannot connect to the proxy proxy\.invalid:3128: (?:no such host name|name lookup failed temporarily)\./);
+    expect(error).toMatch(
+      /cannot connect to 127\.0\.0\.1:1 through the proxy proxy\.invalid:3128: (?:no such host name|name lookup failed temporarily)\./,
+    );
     expect(error).not.toContain('proxy-secret');
   });
 

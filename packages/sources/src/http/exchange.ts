@@ -67,10 +67,9 @@ export function exchange(
     };
     const failed = (reason: string, isStale?: boolean): void => breakOff(() => resolve(unanswered(reason, isStale)));
     const cancelTimer = clock.schedule(timeoutMs, () => {
-      const { proxyAwaited } = connections;
       const seen =
         controller === undefined
-          ? `cannot connect to ${proxyAwaited === undefined ? hostOf(origin) : `the proxy ${proxyAwaited}`}: timed out`
+          ? `cannot connect to ${hostOf(origin)}${connections.way}: timed out`
           : begun
             ? "the response wasn't complete"
             : 'no response arrived';
@@ -78,7 +77,7 @@ export function exchange(
     });
     const forget = onAbort(signal, (reason) => breakOff(() => reject(reason)));
     const connectionFailed = (error: unknown): void => {
-      const { reason, shows } = connectionFailure(error, hostOf(origin), connections.proxyOf(origin), controller !== undefined, begun);
+      const { reason, shows } = connectionFailure(error, hostOf(origin), connections, controller !== undefined, begun);
       if (shows === 'response') begun = true;
       if (shows === 'invalid request') breakOff(() => resolve({ kind: 'invalid', reason }));
       else failed(reason, shows === 'lost connection' && reused);

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 
-/** Starts a request, and reports its progress to the handler. Returns a promise if undici must be loaded first. */
+/** Starts a request, and reports its progress to the handler. May return a promise, because undici is loaded at the first request. */
 export type Dispatch = (
   options: Dispatcher.DispatchOptions & { readonly origin: string },
   handler: Dispatcher.DispatchHandler,
