@@ -32,6 +32,8 @@ export interface BudgetSlots {
 }
 
 export interface NamedBudget {
+  /** Name of the credential that it belongs to; absent for a limit over all credentials. */
+  readonly credential?: string;
   readonly name: string;
   readonly budget: RateBudget;
   readonly of: Limit | Quota;
@@ -46,7 +48,7 @@ export function namedSnapshots(budgets: readonly NamedBudget[]): BudgetSnapshot[
 const MOST_STEPS = 64;
 
 /** Returns when the slots of a budget become free, without taking any. All slots of a step count as free when the last of them is. */
-export function budgetSlots({ credential, name, budget, of }: NamedBudget & { readonly credential?: string }, clock: Clock): BudgetSlots {
+export function budgetSlots({ credential, name, budget, of }: NamedBudget, clock: Clock): BudgetSlots {
   const now = clock.monotonicMs();
   const againInMs = Math.ceil(budget.freeAgainAt() - now);
   const free: { inMs: number; count: number }[] = [];

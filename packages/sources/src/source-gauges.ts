@@ -9,13 +9,11 @@ export function sourceGauges(parts: SourceParts<never, unknown>): Pick<Source<un
   const { options, pool, credentials, admission, breaker, inFlight, shared, budgets: names } = parts;
   const { clock, concurrency } = options;
 
-  const inUse = (): readonly (NamedBudget & { readonly credential?: string })[] => {
-    const own = pool.members.flatMap(({ name: credential }) =>
-      (credentials.get(credential)?.own ?? []).map((one) => ({ credential, ...one })),
-    );
+  const inUse = (): readonly NamedBudget[] => {
+    const own = pool.members.flatMap(({ name }) => credentials.get(name)?.own ?? []);
     return pool.members.length === 0 ? [] : [...own, ...shared.all];
   };
-  const budgetGauge = ({ credential, name, budget, of }: NamedBudget & { readonly credential?: string }): SourceBudgetGauge => {
+  const budgetGauge = ({ credential, name, budget, of }: NamedBudget): SourceBudgetGauge => {
     const { limit, windowMs, used } = budget;
     const freeAt = budget.freeAt() + clock.epochMs() - clock.monotonicMs();
     return {

@@ -1,47 +1,51 @@
 import { type Connections, MAX_HEADER_BYTES } from './connections.ts';
+import type { Unanswered } from './exchange.ts';
 
-export interface ConnectionFailure {
-  /** A description of the cause. It may quote the error. */
-  readonly reason: string;
-  /**
-   * Shown by the error, too: an established connection was lost, a byte of a response had arrived, even one that isn't HTTP, or the request
-   * itself can't be sent.
-   */
-  readonly shows?: 'lost connection' | 'response' | 'invalid request';
+/** What an exchange has seen when it ends without a response. */
+export interface Seen {
+  /** The request was sent. */
+  readonly isSent: boolean;
+  /** On a connection that an earlier request had used. */
+  readonly isReused: boolean;
+  /** A byte of a response arrived. */
+  readonly hasBegun: boolean;
+  /** Status of the response, if its headers arrived. */
+  readonly status: number | undefined;
+}
+
+/** Returns how an exchange ended that has seen this much. */
+export function unanswered(reason: string, { isSent, hasBegun, status }: Seen, isStale = false): Unanswered {
+  if (hasBegun) return { kind: 'unreadable', reason, status };
+  return isSent ? { kind: 'lost', reason, isStale } : { kind: 'unreached', reason };
 }
 
 /**
- * Describes why an exchange got no response, or only a part of one. `host`: host and port of the service. `begun`: true if the beginning of a response had arrived.
+ * Returns how an exchange ended, by undici's error. The reason may quote the error. `host`: host and port of the service.
  */
-export function connectionFailure(
-  error: unknown,
-  host: string,
-  { proxy, way }: Connections,
-  sent: boolean,
-  begun: boolean,
-): ConnectionFailure {
+export function connectionFailure(error: unknown, host: string, { proxy, way }: Connections, seen: Seen): Unanswered {
   const { code, message } = rootOf(error);
   const via = proxy === undefined ? 'the proxy' : `the proxy ${proxy}`;
   const refusal = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(message)?.[1];
   if (refusal !== undefined) {
     const cure = refusal === '407' ? '. Check the user and password in its address' : '';
-    return { reason: `${via} refuses requests to ${host} (${refusal})${cure}` };
+    return unanswered(`${via} refuses requests to ${host} (${refusal})${cure}`, seen);
   }
-  if (code === 'UND_ERR_PRX_CONN') return { reason: `${via} closes connections to ${host}` };
+  if (code === 'UND_ERR_PRX_CONN') return unanswered(`${via} closes connections to ${host}`, seen);
   // A mock that doesn't know the request now won't know it later, either.
   if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH' || code.startsWith('UND_MOCK_ERR'))
-    return { reason: `the request can't be sent: ${message}`, shows: 'invalid request' };
-  if (!sent) return { reason: `cannot connect to ${host}${way}: ${CONNECTING[code] ?? messageOr(code, message)}` };
+    return { kind: 'invalid', reason: `the request can't be sent: ${message}` };
+  const { isSent, isReused, hasBegun, status } = seen;
+  if (!isSent) return { kind: 'unreached', reason: `cannot connect to ${host}${way}: ${CONNECTING[code] ?? messageOr(code, message)}` };
   if (code === 'UND_ERR_HEADERS_OVERFLOW')
-    return { reason: `the response headers exceed the limit of ${MAX_HEADER_BYTES / 1024} KiB`, shows: 'response' };
+    return { kind: 'unreadable', reason: `the response headers exceed the limit of ${MAX_HEADER_BYTES / 1024} KiB`, status };
   // The parser's message quotes nothing of the response.
   if (code !== 'HPE_INVALID_EOF_STATE' && (code.startsWith('HPE_') || message.startsWith('Response does not match')))
-    return { reason: `${host} sent something that isn't an HTTP response (${message})`, shows: 'response' };
+    return { kind: 'unreadable', reason: `${host} sent something that isn't an HTTP response (${message})`, status };
   // undici's words for a 100 that it didn't ask for.
-  if (message === 'bad response') return { reason: `${host} sent "100 Continue", which the request doesn't ask for` };
+  if (message === 'bad response') return unanswered(`${host} sent "100 Continue", which the request doesn't ask for`, seen);
   const words = LOST[code] ?? messageOr(code, message);
-  const reason = begun ? `the response broke off (${words})` : `the connection was lost before a response arrived (${words})`;
-  return { reason, ...(code in LOST && { shows: 'lost connection' as const }) };
+  const reason = hasBegun ? `the response broke off (${words})` : `the connection was lost before a response arrived (${words})`;
+  return unanswered(reason, seen, code in LOST && isReused);
 }
 
 const CONNECTING: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import { onAbort } from '@headgate/throttle/internal';
 import type { Dispatcher } from 'undici';
 import type { CheckedOptions } from '../checked-options.ts';
-import { connectionFailure } from './connection-failure.ts';
+import { connectionFailure, type Seen, unanswered } from './connection-failure.ts';
 import type { Connections, ConnectionContext } from './connections.ts';
 import { type HttpResponse, decodedBody, oversizeReason } from './response.ts';
 import type { WireRequest } from './wire-request.ts';
@@ -36,6 +36,7 @@ export function exchange(
   onHead: (head: Omit<HttpResponse, 'body'>) => void,
 ): Promise<Exchanged> {
   const { method, path, body } = request;
+  const { host } = new URL(origin);
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
       reject(signal.reason as Error);
@@ -46,8 +47,8 @@ export function exchange(
     let headers: Readonly<Record<string, string>> = {};
     let status: number | undefined;
     let bytes = 0;
-    let reused = false;
-    let begun = false;
+    let isReused = false;
+    let hasBegun = false;
     let settled = false;
 
     const settle = (how: () => void): void => {
@@ -61,27 +62,16 @@ export function exchange(
       settle(how);
       controller?.abort(new Error('given up'));
     };
-    const unanswered = (reason: string, isStale = false): Unanswered => {
-      if (begun) return { kind: 'unreadable', reason, status };
-      return controller === undefined ? { kind: 'unreached', reason } : { kind: 'lost', reason, isStale };
-    };
-    const failed = (reason: string, isStale?: boolean): void => breakOff(() => resolve(unanswered(reason, isStale)));
+    const seen = (): Seen => ({ isSent: controller !== undefined, isReused, hasBegun, status });
+    const failed = (how: Unanswered): void => breakOff(() => resolve(how));
     const cancelTimer = clock.schedule(timeoutMs, () => {
-      const seen =
-        controller === undefined
-          ? `cannot connect to ${hostOf(origin)}${connections.way}: timed out`
-          : begun
-            ? "the response wasn't complete"
-            : 'no response arrived';
-      failed(`${seen} within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`);
+      const until = `within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`;
+      const { isSent } = seen();
+      const what = hasBegun ? "the response wasn't complete" : 'no response arrived';
+      failed(unanswered(`${isSent ? what : `cannot connect to ${host}${connections.way}: timed out`} ${until}`, seen()));
     });
     const forget = onAbort(signal, (reason) => breakOff(() => reject(reason)));
-    const connectionFailed = (error: unknown): void => {
-      const { reason, shows } = connectionFailure(error, hostOf(origin), connections, controller !== undefined, begun);
-      if (shows === 'response') begun = true;
-      if (shows === 'invalid request') breakOff(() => resolve({ kind: 'invalid', reason }));
-      else failed(reason, shows === 'lost connection' && reused);
-    };
+    const connectionFailed = (error: unknown): void => failed(connectionFailure(error, host, connections, seen()));
 
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(given, context: ConnectionContext | null) {
@@ -91,26 +81,26 @@ export function exchange(
           given.abort(new Error('given up'));
           return;
         }
-        reused = context?.reused === true;
-        if (!onSent()) breakOff(() => resolve({ kind: 'lapsed' }));
+        isReused = context?.reused === true;
+        if (!onSent()) failed({ kind: 'lapsed' });
       },
       onResponseStarted() {
-        begun = true;
+        hasBegun = true;
       },
       onResponseStart(_, code, given) {
         if (settled) return;
-        begun = true;
+        hasBegun = true;
         // Skips an interim response (RFC 9110, section 15.2), because the service may count the request after it.
         if (code < 200) return;
         status = code;
         headers = joined(given);
         onHead({ status: code, headers });
-        if (method !== 'HEAD' && Number(headers['content-length']) > maxBodyBytes) failed(oversizeReason(maxBodyBytes));
+        if (method !== 'HEAD' && Number(headers['content-length']) > maxBodyBytes) failed(unanswered(oversizeReason(maxBodyBytes), seen()));
       },
       onResponseData(_, chunk) {
         if (settled) return;
         bytes += chunk.length;
-        if (bytes > maxBodyBytes) failed(oversizeReason(maxBodyBytes));
+        if (bytes > maxBodyBytes) failed(unanswered(oversizeReason(maxBodyBytes), seen()));
         else chunks.push(chunk);
       },
       onResponseEnd() {
@@ -120,7 +110,7 @@ export function exchange(
         const raw = chunks.length > 1 ? Buffer.concat(chunks, bytes) : only;
         const ended = (body: Buffer): void => settle(() => resolve({ kind: 'response', response: { status: answered, headers, body } }));
         const decoded = decodedBody(raw, headers['content-encoding'], maxBodyBytes);
-        if (decoded instanceof Promise) decoded.then(ended, ({ message }: Error) => settle(() => resolve(unanswered(message))));
+        if (decoded instanceof Promise) decoded.then(ended, ({ message }: Error) => settle(() => resolve(unanswered(message, seen()))));
         else ended(decoded);
       },
       onResponseError(_, error) {
@@ -133,10 +123,6 @@ export function exchange(
     // The dispatcher, which may be the caller's own, threw.
     started().catch(connectionFailed);
   });
-}
-
-function hostOf(origin: string): string {
-  return new URL(origin).host;
 }
 
 function joined(headers: Readonly<Record<string, string | readonly string[] | undefined>>): Readonly<Record<string, string>> {

@@ -15,18 +15,18 @@ export type Redact = (text: string) => string;
 
 /**
  * Creates a function that removes the signer's values from texts, because errors quote the service's responses, and some of them repeat the
- * token. No result repeats 8 consecutive characters of a secret in a known spelling (percent-encoded, base64, escaped for JSON or HTML, split). Plain pieces
- * become `***`. For other spellings, the word that contains them does, or else the whole text. Texts are cut after 1,000 characters.
+ * token. A word that has 8 consecutive characters of a secret, in a known spelling (plain, percent-encoded, base64, escaped for JSON or
+ * HTML), becomes `***`. So does the whole text if only several words together have them. Texts are cut after 1,000 characters.
  */
 export function redaction(values: readonly string[]): Redact {
   let pieces: Pieces | undefined;
   return (text) => {
     // Created on demand, because most requests succeed and need no redaction.
     pieces ??= piecesOf(values.flatMap(secretsIn));
-    const { blotted, repeated } = pieces;
+    const repeats = repeatsOf(pieces);
     const cut = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
-    const words = blotted(cut).replace(/\S+/g, (word) => (repeated(word) ? '***' : word));
-    return repeated(words) ? '***' : words;
+    const words = cut.replace(/\S+/g, (word) => (repeats(word) ? '***' : word));
+    return repeats(words) ? '***' : words;
   };
 }
 
@@ -42,12 +42,8 @@ function secretsIn(value: string): string[] {
   return [...new Set([...given, ...decoded])];
 }
 
-interface Pieces {
-  /** Returns a text with `***` in place of plain pieces of a secret. */
-  readonly blotted: (text: string) => string;
-  /** Returns true if a text, in any reading, contains a piece of a secret. */
-  readonly repeated: (text: string) => boolean;
-}
+/** The pieces of secrets, by their length. */
+type Pieces = ReadonlyMap<number, ReadonlySet<string>>;
 
 function piecesOf(secrets: readonly string[]): Pieces {
   const sizes = new Map<number, Set<string>>();
@@ -58,32 +54,19 @@ function piecesOf(secrets: readonly string[]): Pieces {
     for (let start = 0; start + size <= secret.length; start += 1) pieces.add(secret.slice(start, start + size));
     sizes.set(size, pieces);
   }
+  return sizes;
+}
 
-  const found = function* (text: string): Generator<readonly [start: number, end: number]> {
-    for (let start = 0; start < text.length; start += 1) {
-      for (const [size, pieces] of sizes) if (pieces.has(text.slice(start, start + size))) yield [start, start + size];
-    }
-  };
-  const has = (text: string): boolean => found(text).next().done !== true;
-
-  return {
-    blotted(text) {
-      const lower = text.toLowerCase();
-      // Some letters are longer in lowercase, which shifts positions. Then the caller replaces whole words or the whole text instead.
-      if (lower.length !== text.length) return text;
-      let blotted = '';
-      let from = 0;
-      for (const [start, end] of found(lower)) {
-        if (start >= from) blotted += `${text.slice(from, start)}***`;
-        from = Math.max(from, end);
-      }
-      return blotted + text.slice(from);
-    },
-    repeated(text) {
-      const all = readings(text);
-      if (all === undefined) return true;
-      return [...all].some((reading) => has(reading.toLowerCase()) || has(skeleton(reading)));
-    },
+/** Returns a function that tells whether a text contains a piece, in any reading. */
+function repeatsOf(sizes: Pieces): (text: string) => boolean {
+  const has = (text: string): boolean =>
+    Array.from(sizes).some(([size, pieces]) => {
+      for (let start = 0; start + size <= text.length; start += 1) if (pieces.has(text.slice(start, start + size))) return true;
+      return false;
+    });
+  return (text) => {
+    const all = readings(text);
+    return all === undefined || [...all].some((reading) => has(reading.toLowerCase()) || has(skeleton(reading)));
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Unanswered } from '../http/exchange.ts';
 import type { SourceError } from '../source-error.ts';
 import type { Verdict } from '../verdict.ts';
 
@@ -20,12 +21,7 @@ export type Failure<Value = unknown> =
       readonly isAwaitingSecret: boolean;
       readonly secret: string | undefined;
     }
-  /** Nothing was sent, because there was no connection. */
-  | { readonly kind: 'unreached'; readonly reason: string }
-  /** No byte of a response came. `isStale`: on a kept-alive connection, which probably died while idle. */
-  | { readonly kind: 'lost'; readonly reason: string; readonly isStale: boolean }
-  /** A response came that is incomplete, or isn't HTTP. `status`: if its headers arrived. */
-  | { readonly kind: 'unreadable'; readonly reason: string; readonly status: number | undefined }
+  | Extract<Unanswered, { readonly kind: 'unreached' | 'lost' | 'unreadable' }>
   /** A redirect that may be followed. `error`: for the query, if it has followed too many. */
   | { readonly kind: 'redirected'; readonly status: number; readonly to: Redirect; readonly error: SourceError }
   /** A complete response. `secret`: the lasting part of the credential's secret; undefined if `classify` didn't return the verdict. */

@@ -15,8 +15,8 @@ export class SharedLimits {
     this.all = Object.entries(budgets).flatMap(([name, of]) => (of.shared === true ? { name, of, budget: budgetOf(of, options) } : []));
   }
 
-  budgetOf(name: string): RateBudget | undefined {
-    return this.all.find((one) => one.name === name)?.budget;
+  named(name: string): NamedBudget | undefined {
+    return this.all.find((one) => one.name === name);
   }
 
   /**

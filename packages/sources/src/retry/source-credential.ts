@@ -67,11 +67,17 @@ export class SourceCredential {
     this.#concurrency = concurrency;
     const { leaseMs } = options;
     const lease = leaseMs && { leaseMs: () => leaseMs() + Math.round(this.#preparationMs) };
-    const own = Object.entries({ ...budgets, ...replaced }).map(([budget, of]) =>
-      of.shared === true ? budget : { name: budget, of, budget: budgetOf(of, { ...options, ...lease }) },
+    const named = Object.entries({ ...budgets, ...replaced }).map(
+      ([budget, of]) =>
+        (of.shared === true ? shared.named(budget) : undefined) ?? {
+          credential: name,
+          name: budget,
+          of,
+          budget: budgetOf(of, { ...options, ...lease }),
+        },
     );
-    this.own = own.filter((one) => typeof one !== 'string');
-    this.budgets = own.flatMap((one) => (typeof one === 'string' ? (shared.budgetOf(one) ?? []) : one.budget));
+    this.own = named.filter((one) => 'credential' in one);
+    this.budgets = named.map(({ budget }) => budget);
   }
 
   /** True if the service refused this credential because of a rate limit during the last minute. */
