@@ -127,7 +127,7 @@ function assertGoesOn<Query, Page, Cursor extends NonNullable<Json>>(
 }
 
 /** Throws for a cursor that a checkpoint can't hold. A service can leave out its cursor, whatever its type says. */
-function assertCursor({ misuse }: PagingCalls, name: string, cursor: NonNullable<Json> | undefined): void {
+function assertCursor({ misuse }: PagingCalls, name: string, cursor: unknown): void {
   if (typeof cursor === 'number' ? Number.isFinite(cursor) : (cursor ?? undefined) !== undefined) return;
   throw misuse(
     name,

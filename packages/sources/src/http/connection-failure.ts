@@ -1,7 +1,7 @@
 import { type Connections, MAX_HEADER_BYTES } from './connections.ts';
 import type { Unanswered } from './exchange.ts';
 
-/** What an exchange has seen when it ends without a response. */
+/** The events of an exchange up to its end without a response. */
 export interface Seen {
   /** The request was sent. */
   readonly isSent: boolean;
