@@ -1,6 +1,7 @@
 import { admission, credentialPool, type Admission, type CredentialPool } from '@headgate/throttle';
 import type { CheckedOptions } from './checked-options.ts';
 import { connections, type Connections } from './http/connections.ts';
+import type { AllowanceSender } from './request-allowance.ts';
 import { LimitCheck } from './limit-check.ts';
 import { CircuitBreaker } from './retry/circuit-breaker.ts';
 import type { RunningQuery } from './retry/executor.ts';
@@ -32,6 +33,8 @@ export class SourceParts<Query, Value> {
   readonly limitCheck: LimitCheck = new LimitCheck();
   /** The queries that have a permit or wait for a retry, for gauges. */
   readonly inFlight: Set<RunningQuery> = new Set();
+  /** For the allowance of requests. */
+  readonly sender: AllowanceSender;
   /** Aborts when no new request may start. Requests in flight continue. */
   readonly stopping: AbortController = new AbortController();
 
@@ -60,6 +63,13 @@ export class SourceParts<Query, Value> {
       clock,
     });
     this.admission = admission({ pool: this.pool, clock });
+    const { pool } = this;
+    this.sender = {
+      get canSend() {
+        return pool.exhausted === undefined;
+      },
+      onGivenBack: wake,
+    };
     this.connections = connections(options);
     this.streak = new FailureStreak(service, options.stopAfterFailures);
   }
@@ -75,13 +85,37 @@ export class SourceParts<Query, Value> {
     );
   }
 
-  /** Stops using credentials. `last`: the error for requests if no credential is left. */
-  retire(some: Iterable<SourceCredential>, error: SourceError, last: SourceError = error): void {
+  /** Stops using credentials. */
+  retire(some: Iterable<SourceCredential>, error: SourceError): void {
+    // For requests that still wait when no credential is left.
+    const last = error.endsSource
+      ? error
+      : new SourceError({ ...error, message: error.message, cause: error.cause, retryable: false, endsSource: true });
     for (const credential of some) {
       credential.retired(error);
       this.pool.retire(credential.name, last);
     }
     this.admission.wake();
+  }
+
+  /**
+   * Returns the names of the credentials that may send a query; undefined if any may. Throws a `SourceError` if none of them is left, or if
+   * none of their budgets is large enough, because the query would wait forever.
+   */
+  carriersOf(query: Query, subject: string, weights: readonly number[]): readonly string[] | undefined {
+    const among = this.credentialsOf(query);
+    if (this.pool.bears(weights, among)) return among;
+    const { service } = this.definition;
+    for (const { name, budgets } of this.pool.members) {
+      if (among?.includes(name) === false) continue;
+      for (const [i, { limit, windowMs }] of budgets.entries()) {
+        const weight = weights[i] ?? 1;
+        if (weight <= limit) continue;
+        const message = `${subject}: the request costs ${weight} of the budget ${this.budgets[i]}, but that allows ${limit} per ${windowMs} ms (${name}). Request less at once, or raise the limit.`;
+        throw new SourceError({ code: 'HEADGATE_OVER_BUDGET', retryable: false, service, credential: name, subject, message });
+      }
+    }
+    return among;
   }
 
   /**

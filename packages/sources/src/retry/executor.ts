@@ -73,8 +73,7 @@ class Execution<Query, Value> implements RunningQuery {
       () => definition.weights?.(query) ?? {},
       (costs) => inOrder(costs, budgets).map((cost) => wholeNumber(cost ?? 1)),
     );
-    this.#among = parts.credentialsOf(query);
-    this.#checkWeights();
+    this.#among = parts.carriersOf(query, this.subject, this.weights);
     this.#deadline = new Deadline(() => breaker.upMs(), options.retryForMs);
     this.#call = breaker.begin(this.#among);
     this.id = given.walk ?? this.#call;
@@ -85,12 +84,12 @@ class Execution<Query, Value> implements RunningQuery {
   }
 
   async run(): Promise<Delivery<Value>> {
-    const { breaker, stopping } = this.#parts;
+    const { breaker, options, sender, stopping } = this.#parts;
     const waiting = anySignal([this.#given.signal, stopping.signal]);
     try {
       for (let retry: Retry = AT_ONCE; ;) {
         // Before the pause, because the run ends now if it may send no more requests.
-        this.#waitForAllowance();
+        this.#allowed = options.allowance?.wait(sender);
         if (retry.kind === 'wait' && retry.ms > 0) await this.#pause(retry, waiting.signal);
         try {
           const permit = await this.#permitted(waiting.signal);
@@ -106,16 +105,6 @@ class Execution<Query, Value> implements RunningQuery {
       breaker.ended(this.#call);
       waiting.forget();
     }
-  }
-
-  #waitForAllowance(): void {
-    const { options, pool, admission } = this.#parts;
-    this.#allowed = options.allowance?.wait({
-      get canSend() {
-        return pool.exhausted === undefined;
-      },
-      onGivenBack: () => admission.wake(),
-    });
   }
 
   async #pause({ ms, reason, isUntilUp }: Extract<Retry, { readonly kind: 'wait' }>, signal: AbortSignal): Promise<void> {
@@ -171,8 +160,7 @@ class Execution<Query, Value> implements RunningQuery {
       if (pool.exhausted === undefined) {
         const refusal = [...this.#refusals.values()].at(-1);
         if (refusal !== undefined && !signal.aborted && !pool.bears(this.weights, this.#call.among)) throw refusal;
-        this.#parts.credentialsOf(this.#query);
-        this.#checkWeights();
+        this.#parts.carriersOf(this.#query, this.subject, this.weights);
       }
       throw error;
     } finally {
@@ -259,8 +247,7 @@ class Execution<Query, Value> implements RunningQuery {
     if (isUp(result)) breaker.answered(this.#call);
     const { outcome, next, credential: effect } = this.#step(result, credential, request, status);
     credential.apply(effect, request);
-    // The second error is for requests that still wait when no credential is left.
-    if (effect.kind === 'retire') this.#parts.retire([credential], effect.error, lastOne(effect.error));
+    if (effect.kind === 'retire') this.#parts.retire([credential], effect.error);
     if (next.kind === 'usable') streak.succeeded();
     else if (next.kind !== 'reject') {
       // The next grant may be far off, so the journal writes now what this response has changed in the budgets.
@@ -327,23 +314,6 @@ class Execution<Query, Value> implements RunningQuery {
     const { service } = definition;
     options.onAttempt({ service, credential, subject: this.subject, durationMs, ...event, ...(walk !== undefined && { walk }) });
   }
-
-  /** Throws if no credential's budgets are large enough for the request, because the request would wait forever. */
-  #checkWeights(): void {
-    const { definition, budgets: names, pool } = this.#parts;
-    const { service } = definition;
-    const { subject, weights } = this;
-    if (pool.bears(weights, this.#among)) return;
-    for (const { name, budgets } of pool.members) {
-      if (this.#among?.includes(name) === false) continue;
-      for (const [i, { limit, windowMs }] of budgets.entries()) {
-        const weight = weights[i] ?? 1;
-        if (weight <= limit) continue;
-        const message = `${subject}: the request costs ${weight} of the budget ${names[i]}, but that allows ${limit} per ${windowMs} ms (${name}). Request less at once, or raise the limit.`;
-        throw new SourceError({ code: 'HEADGATE_OVER_BUDGET', retryable: false, service, credential: name, subject, message });
-      }
-    }
-  }
 }
 
 type Retry = Extract<Step['next'], { readonly kind: 'again' | 'wait' }>;
@@ -362,8 +332,4 @@ function isAskedAgain(result: Result): boolean {
 function wordsOf(next: Step['next']): Pick<AttemptEvent, 'reason' | 'retryInMs'> {
   if (next.kind === 'usable') return {};
   return next.kind === 'reject' ? { reason: next.error.message } : { reason: next.reason, retryInMs: next.inMs };
-}
-
-function lastOne({ code, message, service, credential, subject, status, cause }: SourceError): SourceError {
-  return new SourceError({ code, message, retryable: false, service, endsSource: true, cause, credential, subject, status });
 }
