@@ -87,10 +87,7 @@ export class SourceParts<Query, Value> {
 
   /** Stops using credentials. */
   retire(some: Iterable<SourceCredential>, error: SourceError): void {
-    // For requests that still wait when no credential is left.
-    const last = error.endsSource
-      ? error
-      : new SourceError({ ...error, message: error.message, cause: error.cause, retryable: false, endsSource: true });
+    const last = error.endsSource ? error : endingSource(error);
     for (const credential of some) {
       credential.retired(error);
       this.pool.retire(credential.name, last);
@@ -156,4 +153,9 @@ export class SourceParts<Query, Value> {
     }
     return names;
   }
+}
+
+/** The same error for requests that still wait when no credential is left. */
+function endingSource({ code, message, service, credential, subject, status, cause }: SourceError): SourceError {
+  return new SourceError({ code, message, retryable: false, service, endsSource: true, cause, credential, subject, status });
 }

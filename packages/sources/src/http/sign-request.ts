@@ -38,7 +38,7 @@ export function signRequest(
       reject(reason);
       abort.abort(reason);
     };
-    const cancelTimer = clock.schedule(timeoutMs, () => giveUp(new SignerTimedOutError(timeoutMs)));
+    const cancelTimer = clock.schedule(timeoutMs, () => giveUp(timedOut(timeoutMs)));
     const forget = onAbort(signal, giveUp);
     Promise.resolve(signed)
       .then((given) => resolve(added(request, given)), reject)
@@ -57,13 +57,20 @@ function isThenable(signed: Signed | Promise<Signed>): signed is Promise<Signed>
   return 'then' in signed;
 }
 
-class SignerTimedOutError extends Error {
-  readonly code = 'HEADGATE_SIGNER_TIMED_OUT';
-  readonly retryable = true;
+class SigningError extends Error {
+  readonly code: string;
+  readonly retryable: boolean;
 
-  constructor(timeoutMs: number) {
-    super(`its signer returned nothing within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`);
+  constructor(code: string, retryable: boolean, message: string) {
+    super(message);
+    this.code = code;
+    this.retryable = retryable;
   }
+}
+
+function timedOut(timeoutMs: number): SigningError {
+  const message = `its signer returned nothing within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`;
+  return new SigningError('HEADGATE_SIGNER_TIMED_OUT', true, message);
 }
 
 function added(request: WireRequest, { authorization, headers = {}, query = {}, body = {} }: Signed): SignedRequest {
@@ -88,21 +95,13 @@ function withMembers(request: WireRequest, members: Readonly<Record<string, stri
 }
 
 function jsonObject(body: string): object {
-  if (!/^\s*\{/.test(body)) throw new SignedBodyError();
   try {
-    return parseUntouched(body) as object;
+    if (/^\s*\{/.test(body)) return parseUntouched(body) as object;
   } catch {
     // The parser's error quotes the body.
-    throw new SignedBodyError();
   }
-}
-
-class SignedBodyError extends Error {
-  readonly code = 'HEADGATE_UNSIGNABLE_REQUEST';
-
-  constructor() {
-    super("The API key goes into the body, but the body isn't a form or a JSON object (at most 500 levels deep).");
-  }
+  const message = "The API key goes into the body, but the body isn't a form or a JSON object (at most 500 levels deep).";
+  throw new SigningError('HEADGATE_UNSIGNABLE_REQUEST', false, message);
 }
 
 /**

@@ -3,7 +3,7 @@ import { anySignal, pause } from '@headgate/throttle/internal';
 import { inOrder } from '../budgets.ts';
 import type { AllowedRequest } from '../request-allowance.ts';
 import type { AttemptEvent } from '../source-options.ts';
-import { ofDefinition, SourceError, wholeNumber } from '../source-error.ts';
+import { ofDefinition, type SourceError, wholeNumber } from '../source-error.ts';
 import type { SourceParts } from '../source-parts.ts';
 import type { QueryOptions, QueryState } from '../source.ts';
 import { Attempt } from './attempt.ts';
