@@ -323,22 +323,9 @@ function sandboxOptions(command: Command): Command {
       wholeNumber,
     )
     .option('--user <name=followers>', 'User with this many followers, or name=protected or name=suspended; repeatable', collect, [])
-    .option(
-      '--oauth <credential>',
-      'Verify signatures with consumerKey:consumerSecret[:token:tokenSecret]; repeatable. Use throwaway secrets: other users can see command lines',
-      collect,
-      [],
-    )
     .option('--limit <n/duration>', 'Followers limit of each credential', '15/15m')
-    .addOption(
-      new Option('--window <kind>', 'Start of windows').choices(['first-request', 'wall-clock', 'rolling']).default('first-request'),
-    )
-    .option('--latency <ms>', 'Response time in milliseconds', wholeNumber, 0)
-    .option('--numbers', 'Send IDs as numbers, even if strings are requested')
-    .option('--unknown <isbn>', 'ISBN that the catalog does not have; repeatable', collect, [])
     .option('--fault <name@n>', 'Error to inject at the Nth followers request, such as cut@3 or hang@5x2; repeatable', collect, [])
-    .option('--books-fault <name@n>', 'Error to inject at the Nth books request; repeatable', collect, [])
-    .option('--replay <file>', 'Serve recorded responses from a file');
+    .option('--books-fault <name@n>', 'Error to inject at the Nth books request; repeatable', collect, []);
 }
 
 function collect(value: string, values: string[]): string[] {

@@ -16,8 +16,6 @@ export { startFollowers } from './followers/followers-server.ts';
 export type { FollowersSandbox, FollowersSandboxOptions } from './followers/followers-server.ts';
 export { sampleIsbn } from './books/isbn.ts';
 export type { Latency } from './http/latency.ts';
-export { loadRecording, RecordingError } from './replay/recording.ts';
-export type { RecordedEntry } from './replay/recording.ts';
 export type { ServedRequest } from './http/request-log.ts';
 export { SandboxOptionError } from './sandbox-option-error.ts';
 export type { WindowKind, WindowOptions } from './http/window.ts';

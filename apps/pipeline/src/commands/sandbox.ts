@@ -1,18 +1,6 @@
-import {
-  type FollowersCredential,
-  type FollowersSandboxOptions,
-  type FollowersUser,
-  RecordingError,
-  SandboxOptionError,
-  type WindowKind,
-  loadRecording,
-  parseFault,
-  startBooks,
-  startFollowers,
-} from '@headgate/sandbox';
+import { type FollowersUser, SandboxOptionError, parseFault, startBooks, startFollowers } from '@headgate/sandbox';
 import { duration } from '@headgate/pipeline';
 import { untilAborted } from '@headgate/throttle/internal';
-import { resolve } from 'node:path';
 import type { CommandContext } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -25,66 +13,47 @@ export interface SandboxCommandOptions {
   readonly kafka?: boolean;
   /** `name=followers`, `name=protected` or `name=suspended`. */
   readonly user: readonly string[];
-  /** `consumerKey:consumerSecret` or `consumerKey:consumerSecret:token:tokenSecret`. */
-  readonly oauth: readonly string[];
   /** Limit of the followers service as `requests/window`, such as `15/60s`. */
   readonly limit: string;
-  readonly window: WindowKind;
-  readonly latency: number;
-  readonly numbers?: boolean;
-  readonly unknown: readonly string[];
   readonly fault: readonly string[];
   readonly booksFault: readonly string[];
-  readonly replay?: string;
 }
 
 /** Runs the emulators until a signal stops them. Writes their addresses to stdout as parts of a headgate.yaml. Resolves to the exit code. */
 export async function sandbox(options: SandboxCommandOptions, context: CommandContext): Promise<number> {
-  const { cwd, stdout, stderr, signal } = context;
+  const { stdout, stderr, signal } = context;
   const brokers = options.kafka === true ? await import('./sandbox-broker.ts') : undefined;
-  const { port: first = brokers?.KAFKA_PORT ?? SERVICES_PORT, latency } = options;
+  const { port: first = brokers?.KAFKA_PORT ?? SERVICES_PORT } = options;
   const port = brokers !== undefined && first !== 0 ? first + 1 : first;
   try {
-    const replay = options.replay === undefined ? undefined : await loadRecording(resolve(cwd, options.replay));
-    const credentials = options.oauth.map(credentialOf);
     const limit = limitOf(options.limit);
-    const users = options.user.length === 0 ? undefined : Object.fromEntries(options.user.map(userOf));
+    const users = options.user.length === 0 ? USERS : Object.fromEntries(options.user.map(userOf));
     await using followers = await startFollowers({
       port,
-      window: { kind: options.window, limit: limit.requests, windowMs: limit.windowMs },
+      users,
+      window: { limit: limit.requests, windowMs: limit.windowMs },
       faults: options.fault.map(parseFault),
-      latencyMs: latency,
-      ...(credentials.length > 0 && { credentials, anyBearer: true }),
-      ...(users !== undefined ? { users } : replay === undefined && { users: USERS }),
-      ...(options.numbers === true && { idFormat: 'numbers' as const }),
-      ...(replay !== undefined && { replay }),
     });
-    await using books = await startBooks({
-      port: port === 0 ? 0 : port + 1,
-      unknown: options.unknown,
-      faults: options.booksFault.map(parseFault),
-      latencyMs: latency,
-      ...(replay !== undefined && { replay }),
-    });
+    await using books = await startBooks({ port: port === 0 ? 0 : port + 1, faults: options.booksFault.map(parseFault) });
     await using broker = await brokers?.startSandboxBroker({ port: first }, context);
     if (broker !== undefined) stdout.write(`topics: ${broker.topics}\n`);
     stdout.write(`followers: { baseUrl: "${followers.url}"${limitKey(limit)} }\n`);
     stdout.write(`books: { baseUrls: { default: "${books.urls.default}", premium: "${books.urls.premium}", pro: "${books.urls.pro}" } }\n`);
-    const names = Object.entries(users ?? (replay === undefined ? USERS : {})).map(([name, user]) => `${name} (${describe(user)})`);
-    if (names.length > 0) stderr.write(`accounts: ${names.join(', ')}\n`);
+    const names = Object.entries(users).map(([name, user]) => `${name} (${describe(user)})`);
+    stderr.write(`accounts: ${names.join(', ')}\n`);
     if (broker !== undefined) stderr.write('The broker is a real single-node Kafka. Its topics are deleted when it stops.\n');
-    stderr.write(`${letIn(credentials.length)} Press Ctrl-C to stop it.\n`);
+    stderr.write('They accept any bearer token, any well-formed OAuth signature, and any key. Press Ctrl-C to stop it.\n');
     await untilAborted(signal);
     stderr.write(`${followers.requests.length} followers requests and ${books.requests.length} books requests were answered.\n`);
     return 130;
   } catch (error) {
-    if (error instanceof SandboxOptionError || error instanceof RecordingError) throw new UsageError(error.message, { cause: error });
+    if (error instanceof SandboxOptionError) throw new UsageError(error.message, { cause: error });
     throw error;
   }
 }
 
 /** The accounts if the user names none. */
-const USERS: NonNullable<FollowersSandboxOptions['users']> = {
+const USERS: Readonly<Record<string, FollowersUser>> = {
   alpha: { followers: 57_345 },
   beta: { followers: 12_001, shiftEvery: 1 },
   gamma: { followers: 23_000, suspendedShare: 0.3 },
@@ -99,25 +68,6 @@ function userOf(text: string): [string, FollowersUser] {
     throw new UsageError(`sandbox: ${JSON.stringify(text)} isn't a user. Write name=12000, name=protected or name=suspended.`);
   if (what === 'protected') return [name, { protected: true }];
   return [name, what === 'suspended' ? { error: 63 } : { followers: Number(what) }];
-}
-
-/** Parses a value of `--oauth`. The error doesn't show the text, because it contains secrets. */
-function credentialOf(text: string, index: number): FollowersCredential {
-  const [consumerKey = '', consumerSecret, token, tokenSecret, ...more] = text.split(':');
-  const isWhole = consumerKey !== '' && consumerSecret !== undefined && (token === undefined) === (tokenSecret === undefined);
-  if (!isWhole || token === '' || more.length > 0) {
-    throw new UsageError(
-      `sandbox: --oauth ${index + 1} isn't a credential. Write consumerKey:consumerSecret, or consumerKey:consumerSecret:token:tokenSecret.`,
-    );
-  }
-  const ofToken = token !== undefined && tokenSecret !== undefined && { token, tokenSecret };
-  return { name: `oauth ${index + 1}`, oauth1: { consumerKey, consumerSecret, ...ofToken } };
-}
-
-function letIn(verified: number): string {
-  if (verified === 0) return 'They accept any bearer token, any well-formed OAuth signature, and any key.';
-  const those = verified === 1 ? 'the credential' : `the ${verified} credentials`;
-  return `They accept any bearer token, any key, and OAuth signatures of ${those} of --oauth.`;
 }
 
 interface SandboxLimit {

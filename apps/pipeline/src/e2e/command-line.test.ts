@@ -161,7 +161,9 @@ describe('headgate', () => {
   it('doesn’t wait for a silent pipe, and ends after a signal even if a system call hangs', async () => {
     await using place = await workplace(followersYaml({ url: 'http://127.0.0.1:1', users: ['{ file: fifo }'] }), { processes: true });
     execFileSync('mkfifo', [join(place.folder, 'fifo')]);
-    const hanging = place.start('sandbox', '--port', '0', '--replay', 'fifo');
+    await using other = await workplace(followersYaml({ url: 'http://127.0.0.1:1', users: [] }), { processes: true });
+    expect((await other.headgate('enqueue', 'followers', 'a')).code).toBe(0);
+    const hanging = other.start('read', 'followers.requests', '--out', join(place.folder, 'fifo'));
     const [config, users, endless] = await Promise.all([
       place.headgate('check', '--config', 'fifo'),
       place.headgate('run'),

@@ -1,12 +1,12 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { type FollowersUser, loadRecording, startFollowers } from '@headgate/sandbox';
+import { readFile } from 'node:fs/promises';
+import { type FollowersUser, startFollowers } from '@headgate/sandbox';
 import { describe, expect, it } from 'vitest';
 import { followers } from '../pipelines/followers.ts';
 import { recordSchemas } from '../records/index.ts';
 import { place as virtualPlace } from '../status/shown-run.fixture.ts';
 import { addJobs } from './embedded-log.fixture.ts';
 import { type ReadRecord, SECRETS, followersYaml, workplace } from './headgate-process.fixture.ts';
+import { httpService } from './http-service.fixture.ts';
 
 const WINDOW_MS = 900_000;
 const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } as const;
@@ -17,8 +17,8 @@ describe('headgate run, followers', () => {
     async (spelling) => {
       const pages = recordedPages();
       await using place = await workplace('');
-      await writeFile(join(place.folder, 'recording.json'), JSON.stringify(recording(pages, spelling)));
-      await using service = await startFollowers({ ...FREELY, replay: await loadRecording(join(place.folder, 'recording.json')) });
+      const requests: string[] = [];
+      await using service = await recorded(pages, spelling, requests);
       await place.write('headgate.yaml', followersYaml({ url: service.url, users: ['alpha'] }));
 
       const run = await place.headgate('run');
@@ -26,7 +26,7 @@ describe('headgate run, followers', () => {
       expect([run.code, run.stdout]).toEqual([0, '']);
       const ids = await place.records('followers.ids');
       expect(idsOf(ids)).toEqual(pages.flatMap(({ ids: some }) => some));
-      expect(service.requests).toHaveLength(6);
+      expect(requests).toHaveLength(6);
       expect(
         (await place.records('followers.pages')).map(({ value, headers }) => [
           value['page'],
@@ -190,15 +190,11 @@ describe('headgate run, followers', () => {
       i === 4 ? { ...page, next: '222' } : { ...page, cursor: i === 1 ? '222' : page.cursor, next: i === 0 ? '222' : page.next },
     );
     await using place = await workplace('');
-    await writeFile(join(place.folder, 'recording.json'), JSON.stringify(recording(pages, 'strings')));
-    await using service = await startFollowers({
-      ...FREELY,
-      replay: await loadRecording(join(place.folder, 'recording.json')),
-      latencyMs: 150,
-    });
+    const requests: string[] = [];
+    await using service = await recorded(pages, 'strings', requests, 150);
     await place.write('headgate.yaml', followersYaml({ url: service.url, users: ['alpha'] }));
     const first = place.start('run');
-    while (service.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
     first.child.kill('SIGKILL');
     await first.ended;
     expect((await place.headgate('run')).code).toBe(1);
@@ -273,20 +269,22 @@ function recordedPages(): RecordedPage[] {
   });
 }
 
-function recording(pages: readonly RecordedPage[], spelling: 'strings' | 'numbers'): unknown {
-  return pages.map(({ cursor, next, previous, ids }) => ({
-    source: { repo: 'made for this test' },
-    request: { method: 'GET', url: `https://api.example.com/1.1/followers/ids.json?screen_name=alpha&cursor=${cursor}` },
-    response: {
-      status: 200,
-      headers: { 'content-type': 'application/json;charset=utf-8' },
-      body:
-        spelling === 'strings'
-          ? `{"ids":[${ids.map((id) => `"${id}"`).join(',')}],"next_cursor":${next},"next_cursor_str":"${next}","previous_cursor":${previous},"previous_cursor_str":"${previous}"}`
-          : `{"ids":[${ids.join(',')}],"next_cursor":${next},"previous_cursor":${previous}}`,
-    },
-    note: '',
-  }));
+/** Serves these pages by their cursors, and notes the cursor of each request. */
+async function recorded(pages: readonly RecordedPage[], spelling: 'strings' | 'numbers', requests: string[], latencyMs = 0) {
+  return await httpService((request, response) => {
+    const cursor = new URL(request.url ?? '', 'http://localhost').searchParams.get('cursor') ?? '-1';
+    requests.push(cursor);
+    const page = pages.find((one) => one.cursor === cursor);
+    response.statusCode = page === undefined ? 404 : 200;
+    response.setHeader('content-type', 'application/json;charset=utf-8');
+    setTimeout(() => response.end(page && bodyOf(page, spelling)), latencyMs);
+  });
+}
+
+function bodyOf({ ids, next, previous }: RecordedPage, spelling: 'strings' | 'numbers'): string {
+  return spelling === 'strings'
+    ? `{"ids":[${ids.map((id) => `"${id}"`).join(',')}],"next_cursor":${next},"next_cursor_str":"${next}","previous_cursor":${previous},"previous_cursor_str":"${previous}"}`
+    : `{"ids":[${ids.join(',')}],"next_cursor":${next},"previous_cursor":${previous}}`;
 }
 
 function idsOf(records: readonly ReadRecord[]): unknown[] {

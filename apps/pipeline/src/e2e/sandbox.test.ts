@@ -6,7 +6,6 @@ import { describe, expect, it } from 'vitest';
 import { SECRETS, type Started, type Workplace, workplace } from './headgate-process.fixture.ts';
 
 const OAUTH1 = { consumerKey: 'ck', consumerSecret: SECRETS.CONSUMER_SECRET, token: 'tk', tokenSecret: SECRETS.TOKEN_SECRET };
-const { consumerKey, consumerSecret, token, tokenSecret } = OAUTH1;
 
 describe('headgate sandbox', () => {
   it('accepts any well-formed OAuth signature and any bearer token, as its output says', async () => {
@@ -16,37 +15,6 @@ describe('headgate sandbox', () => {
     expect(await crawl(place, followers, oauthOf({ ...OAUTH1, consumerSecret: 'any' }))).toEqual([0, 3]);
     expect(await crawl(place, followers, 'bearer: any')).toEqual([0, 3]);
   });
-
-  it('verifies given OAuth credentials, and says so without their secrets', async () => {
-    await using place = await workplace('');
-    const { followers, stderr } = await sandbox(
-      place,
-      '--oauth',
-      `${consumerKey}:${consumerSecret}:${token}:${tokenSecret}`,
-      '--oauth',
-      'other:',
-    );
-    expect(stderr).toContain('and OAuth signatures of the 2 credentials of --oauth.');
-    for (const secret of Object.values(SECRETS)) expect(stderr).not.toContain(secret);
-    expect(await crawl(place, followers, oauthOf(OAUTH1))).toEqual([0, 3]);
-    expect(await crawl(place, followers, oauthOf({ consumerKey: 'other', consumerSecret: '' }))).toEqual([0, 3]);
-    expect(await crawl(place, followers, oauthOf({ ...OAUTH1, tokenSecret: 'another' }))).toEqual([1, 0]);
-    expect(await crawl(place, followers, oauthOf({ ...OAUTH1, consumerKey: 'nobody' }))).toEqual([1, 0]);
-    expect(await crawl(place, followers, 'bearer: any')).toEqual([0, 3]);
-  });
-
-  it.each([':secret-1', 'key-only', 'key:secret-1:token', 'key:secret-1::secret-2', 'key:secret-1:token:secret-2:more'])(
-    'refuses %s as a credential, and does not repeat it',
-    async (text) => {
-      await using place = await workplace('');
-      const { code, stdout, stderr } = await place.headgate('sandbox', '--port', '0', '--oauth', text);
-      expect([code, stdout, stderr]).toEqual([
-        2,
-        '',
-        "headgate: sandbox: --oauth 1 isn't a credential. Write consumerKey:consumerSecret, or consumerKey:consumerSecret:token:tokenSecret.\n",
-      ]);
-    },
-  );
 
   it('prints the limit that a configuration for it needs', async () => {
     await using place = await workplace('');

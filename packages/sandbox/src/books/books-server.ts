@@ -6,8 +6,6 @@ import type { Fault } from '../http/fault.ts';
 import { createLatency } from '../http/latency.ts';
 import type { Latency } from '../http/latency.ts';
 import { startLoopback } from '../http/loopback-server.ts';
-import type { RecordedEntry } from '../replay/recording.ts';
-import { createBooksReplay } from '../replay/replay-books.ts';
 import type { ServedRequest } from '../http/request-log.ts';
 import { seededRandom } from '../seeded-random.ts';
 import type { WindowOptions } from '../http/window.ts';
@@ -40,8 +38,6 @@ export interface BooksSandboxOptions {
   readonly faults?: readonly Fault[];
   /** Duration of a response in milliseconds, in real time. Default 0. */
   readonly latencyMs?: Latency;
-  /** Recorded exchanges. If any belongs to this service, requests get recorded responses instead of generated ones. Default: none. */
-  readonly replay?: readonly RecordedEntry[];
   /** Seed of records, their order and latencies. Default 1. */
   readonly seed?: number;
   /** Returns epoch milliseconds for windows, quotas and `date` headers. Default `Date.now`. Latencies and drips always use real time. */
@@ -68,7 +64,7 @@ export interface BooksSandbox extends AsyncDisposable {
 
 /** Starts an emulator of the book catalog on 127.0.0.1, with one address for each plan. Throws `SandboxOptionError` for invalid options. */
 export async function startBooks(options: BooksSandboxOptions = {}): Promise<BooksSandbox> {
-  const { port = 0, keys, window = {}, dailyQuota, unknown = [], faults = [], latencyMs = 0, replay, seed = 1, now = Date.now } = options;
+  const { port = 0, keys, window = {}, dailyQuota, unknown = [], faults = [], latencyMs = 0, seed = 1, now = Date.now } = options;
   const { maxBatch = 1_000, unknown404Body = '{"errorMessage":"Not Found"}' } = options;
   checkNumbers({ seed }, { fractions: true });
   // The plans have this port and the two after it.
@@ -86,7 +82,6 @@ export async function startBooks(options: BooksSandboxOptions = {}): Promise<Boo
       isUnknownBatch404: options.unknownBatch === 404,
       isUnknown: typeof unknown === 'function' ? unknown : (name) => unknown.includes(name),
       maxBatch,
-      replayed: replay === undefined ? undefined : createBooksReplay(replay),
       seed,
       random,
     }),

@@ -9,7 +9,6 @@ import { parseBooksRequest } from './books-request.ts';
 import { createDailyQuota } from './daily-quota.ts';
 import type { DailyQuota, DailyQuotaOptions } from './daily-quota.ts';
 import type { Exchange, Served } from '../http/loopback-server.ts';
-import type { RecordedBooksQuery } from '../replay/replay-books.ts';
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 import { createRequestWindow } from '../http/window.ts';
 import type { RequestWindow, WindowOptions } from '../http/window.ts';
@@ -33,7 +32,6 @@ export interface BooksServiceOptions extends Catalogue {
   readonly dailyQuota: DailyQuotaOptions | undefined;
   readonly limitAnswer: '404' | '429' | 'both';
   readonly limit404Body: string;
-  readonly replayed: ((query: RecordedBooksQuery) => Answer) | undefined;
 }
 
 const plans: readonly BooksPlan[] = ['default', 'premium', 'pro'];
@@ -103,8 +101,7 @@ export function createBooksService(options: BooksServiceOptions): (exchange: Exc
       return { answer: booksMessage(429, 'Limit Exceeded', retryAfter), refused: false, seen };
     }
     if (fault?.name === '503') return { answer: booksMessage(fault.status ?? 503, 'Service Unavailable'), refused: false, seen };
-    const { method, path, body } = exchange;
-    return { answer: options.replayed?.({ method, path, body }) ?? catalogueAnswer(options, request), refused: false, seen };
+    return { answer: catalogueAnswer(options, request), refused: false, seen };
   };
 }
 

@@ -4,13 +4,11 @@ import { createAuthentication } from './follower-credentials.ts';
 import type { FollowersCredential } from './follower-credentials.ts';
 import { createUserDirectory } from './follower-users.ts';
 import type { FollowersUser } from './follower-users.ts';
-import { type ErrorFormat, followersPath } from './followers-answers.ts';
+import type { ErrorFormat } from './followers-answers.ts';
 import { createFollowersService } from './followers-service.ts';
 import { createLatency } from '../http/latency.ts';
 import type { Latency } from '../http/latency.ts';
 import { startLoopback } from '../http/loopback-server.ts';
-import type { RecordedEntry } from '../replay/recording.ts';
-import { createFollowersReplay } from '../replay/replay-followers.ts';
 import type { ServedRequest } from '../http/request-log.ts';
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 import { seededRandom } from '../seeded-random.ts';
@@ -20,7 +18,7 @@ import type { WindowOptions } from '../http/window.ts';
 export interface FollowersSandboxOptions {
   /** Port on 127.0.0.1; default 0, a free one. */
   readonly port?: number;
-  /** Accounts by screen name. Default: one, `alpha` with 12,345 followers, or none if `replay` has pages of this service. */
+  /** Accounts by screen name. Default: one, `alpha` with 12,345 followers. */
   readonly users?: Readonly<Record<string, FollowersUser>>;
   /**
    * Accepted credentials. Default: any bearer token and any well-formed OAuth signature. Each token, and each pair of consumer key and
@@ -44,8 +42,6 @@ export interface FollowersSandboxOptions {
    * later versions of the service and gateways send them. Default `errors`.
    */
   readonly errorFormat?: ErrorFormat;
-  /** Recorded pages, served for an account that isn't in `users`; default none. */
-  readonly replay?: readonly RecordedEntry[];
   /** Seed of IDs, cursors and latencies. Default 1. */
   readonly seed?: number;
   /**
@@ -83,9 +79,8 @@ export interface FollowersSandbox extends AsyncDisposable {
 
 /** Starts an emulator of the followers service on 127.0.0.1. Throws `SandboxOptionError` for invalid options. */
 export async function startFollowers(options: FollowersSandboxOptions = {}): Promise<FollowersSandbox> {
-  const { port = 0, credentials, window, faults = [], latencyMs = 0, replay, seed = 1, now = Date.now } = options;
-  const replayed = replay === undefined ? undefined : createFollowersReplay(replay, followersPath);
-  const { users = replayed === undefined ? { alpha: { followers: 12_345 } } : {} } = options;
+  const { port = 0, credentials, window, faults = [], latencyMs = 0, seed = 1, now = Date.now } = options;
+  const { users = { alpha: { followers: 12_345 } } } = options;
   checkNumbers({ seed }, { fractions: true });
   checkNumbers({ port }, { least: 0, most: 65_535 });
   const directory = createUserDirectory(users, seed);
@@ -93,7 +88,6 @@ export async function startFollowers(options: FollowersSandboxOptions = {}): Pro
     ports: [port],
     serve: createFollowersService({
       directory,
-      replayed,
       authenticate: createAuthentication({ credentials, anyBearer: options.anyBearer ?? credentials === undefined }),
       window: { kind: 'first-request', limit: 15, windowMs: 900_000, ...window },
       idFormat: options.idFormat ?? 'asked',

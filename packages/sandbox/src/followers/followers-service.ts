@@ -13,13 +13,11 @@ import {
   withoutNextCursor,
 } from './followers-answers.ts';
 import type { Exchange, Served } from '../http/loopback-server.ts';
-import type { RecordedPageQuery } from '../replay/replay-followers.ts';
 import { createRequestWindow } from '../http/window.ts';
 import type { RequestWindow, WindowOptions, WindowVerdict } from '../http/window.ts';
 
 export interface FollowersServiceOptions {
   readonly directory: UserDirectory;
-  readonly replayed: ((query: RecordedPageQuery) => Answer) | undefined;
   readonly authenticate: Authenticate;
   readonly window: WindowOptions;
   readonly idFormat: 'asked' | 'strings' | 'numbers';
@@ -97,7 +95,7 @@ function answerPage(
   query: URLSearchParams,
   { cursor, credential }: { readonly cursor: string; readonly credential: string },
 ): Answer {
-  const { directory, replayed, idFormat, cursorStrings } = options;
+  const { directory, idFormat, cursorStrings } = options;
   const screenName = query.get('screen_name') ?? undefined;
   const userId = query.get('user_id') ?? undefined;
   if ((screenName === undefined) === (userId === undefined)) {
@@ -108,10 +106,7 @@ function answerPage(
   if (!/^-?\d+$/u.test(cursor)) return followersError(400, 44, 'cursor parameter is invalid.');
 
   const served = screenName === undefined ? directory.byId(userId ?? '') : directory.byName(screenName);
-  if (served === undefined) {
-    const asked = { cursor, ...(screenName === undefined ? {} : { screenName }), ...(userId === undefined ? {} : { userId }) };
-    return replayed?.(asked) ?? followersError(404, 34, 'Sorry, that page does not exist.');
-  }
+  if (served === undefined) return followersError(404, 34, 'Sorry, that page does not exist.');
   const { protected: hidden = false } = served.user;
   if (hidden === true || (hidden !== false && !hidden.includes(credential))) return protectedAnswer();
   switch (served.user.error) {
