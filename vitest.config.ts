@@ -27,7 +27,7 @@ const COMPUTING = { maxWorkers: 3, sequence: { groupOrder: 1 } };
 const EMBEDDED = [
   'apps/pipeline/src/{bin,e2e/**/*}.test.ts',
   'examples/**/*.test.ts',
-  'packages/sandbox/src/kafka-broker/*.test.ts',
+  'packages/broker/src/*.test.ts',
   'packages/throttle/src/budget/file-journal/*.test.ts',
   'packages/topics/src/sqlite/**/*.test.ts',
 ];

@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { startKafkaBroker, whyNoKafkaBroker } from '../packages/sandbox/src/kafka-broker/index.ts';
+import { startKafkaBroker, whyNoKafkaBroker } from '../packages/broker/src/index.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -8,7 +8,6 @@ import { boundaryDuplicates, crawlChanges } from '@headgate/operators';
 import { cancelRequests, definePipeline, forecast, leftToDo, lookup, start, topic } from '@headgate/pipeline';
 import { cutLog } from '@headgate/pipeline/testing';
 import { startBooks, startFollowers } from '@headgate/sandbox';
-import { startKafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { budgetEvidence, defineSource, offsets, pageNumbers, refusalWaitMs, requestAllowance } from '@headgate/sources';
 import { authorPaging, books } from '@headgate/sources/books';
 import { followersPaging } from '@headgate/sources/followers';
@@ -143,8 +142,6 @@ const TABLE: Readonly<Record<string, readonly [use: Use, takes?: Takes]>> = {
   'sandbox FollowersUser.pageSize': [(pageSize) => user({ pageSize })],
   'sandbox FollowersUser.shiftEvery': [(shiftEvery) => user({ shiftEvery }), 'Infinity'],
   'sandbox FollowersUser.suspendedShare': [(suspendedShare) => user({ suspendedShare })],
-  'sandbox KafkaBrokerOptions.port': [(port) => startKafkaBroker({ port })],
-  'sandbox KafkaBrokerOptions.readyWithinMs': [(readyWithinMs) => startKafkaBroker({ readyWithinMs })],
   'sandbox Latency.max': [(max) => startBooks({ latencyMs: { min: 0, max } })],
   'sandbox Latency.min': [(min) => startBooks({ latencyMs: { min, max: 5_000 } })],
   'sandbox WindowOptions.limit': [(limit) => startBooks({ window: { limit } })],
@@ -185,7 +182,6 @@ const TABLE: Readonly<Record<string, readonly [use: Use, takes?: Takes]>> = {
   'throttle CreditPoolOptions.max': [(max) => creditPool({ max }), 'Infinity'],
   'throttle DailyBudgetOptions.guardMs': [(guardMs) => dailyBudget({ limit: 1, guardMs })],
   'throttle DailyBudgetOptions.limit': [(limit) => dailyBudget({ limit })],
-  'throttle DailyBudgetOptions.maxDelayMs': [(maxDelayMs) => dailyBudget({ limit: 1, maxDelayMs })],
   'throttle DrainOptions.maxOutstanding': [(maxOutstanding) => drain(reader, of, { maxOutstanding }), 'Infinity'],
   'throttle DrainOptions.readAhead': [(readAhead) => drain(reader, of, { readAhead }), 'Infinity'],
   'throttle GatherOptions.maxWaitMs': [(maxWaitMs) => gather({ size: 1, maxWaitMs })],

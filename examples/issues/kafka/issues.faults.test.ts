@@ -1,5 +1,5 @@
 import { pipelineContract } from '@headgate/pipeline/testing';
-import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { kafkaTopicLog } from '@headgate/topics/kafka';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { throughTheApp } from '../app.fixture.ts';

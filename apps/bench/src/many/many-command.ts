@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createSocket } from 'node:net';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { packedHeadgate } from '../install/packed-headgate.ts';
 import { type MeasuredProcess, measuredProcess, processCpuMs, type Usage } from '../peers/measured-process.ts';
 import { textTable } from '../text-table.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
-import { startKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { startKafkaBroker } from '@headgate/broker';
 
 export interface Traffic {
   readonly requests: number;

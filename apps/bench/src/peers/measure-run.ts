@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KafkaBroker } from '@headgate/sandbox/kafka-broker';
+import type { KafkaBroker } from '@headgate/broker';
 import { IDS_PER_PAGE, idAt } from '../walk/page-server.ts';
 import type { CountedBroker, Traffic } from './broker-traffic.ts';
 import { type Compression, type Contestant, EMBEDDED_FILE, topicsOf } from './contestants.ts';

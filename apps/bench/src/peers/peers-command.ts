@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { KafkaBrokerError, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { KafkaBrokerError, startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { installPeers } from '../install/install-peers.ts';
 import { packedHeadgate } from '../install/packed-headgate.ts';
 import { pythonEnvironment } from '../install/python-environment.ts';

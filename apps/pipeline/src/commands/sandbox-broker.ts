@@ -1,4 +1,4 @@
-import { KafkaBrokerError, isPortFree, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { KafkaBrokerError, isPortFree, startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { orAborted } from '@headgate/throttle/internal';
 import type { CommandContext } from './command-context.ts';
 import { UsageError } from './usage-error.ts';

@@ -160,10 +160,10 @@ describe('headgate', () => {
 
   it('doesn’t wait for a silent pipe, and ends after a signal even if a system call hangs', async () => {
     await using place = await workplace(followersYaml({ url: 'http://127.0.0.1:1', users: ['{ file: fifo }'] }), { processes: true });
-    execFileSync('mkfifo', [join(place.folder, 'fifo')]);
+    for (const pipe of ['fifo', 'unread']) execFileSync('mkfifo', [join(place.folder, pipe)]);
     await using other = await workplace(followersYaml({ url: 'http://127.0.0.1:1', users: [] }), { processes: true });
     expect((await other.headgate('enqueue', 'followers', 'a')).code).toBe(0);
-    const hanging = other.start('read', 'followers.requests', '--out', join(place.folder, 'fifo'));
+    const hanging = other.start('read', 'followers.requests', '--out', join(place.folder, 'unread'));
     const [config, users, endless] = await Promise.all([
       place.headgate('check', '--config', 'fifo'),
       place.headgate('run'),

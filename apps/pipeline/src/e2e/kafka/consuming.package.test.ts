@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { type RecordPosition, partitionForKey } from '@headgate/topics';
 import { kafkaTopicLog } from '@headgate/topics/kafka';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KafkaBrokerOptions } from '@headgate/sandbox/kafka-broker';
+import type { KafkaBrokerOptions } from '@headgate/broker';
 import { type PlainAcl, plainKafka } from './kafkajs.fixture.ts';
 
 const USER = 'headgate';

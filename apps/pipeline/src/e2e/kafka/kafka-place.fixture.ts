@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type FollowersSandbox, type FollowersUser, type Latency, type WindowOptions, startFollowers } from '@headgate/sandbox';
-import { type KafkaBroker, type KafkaBrokerOptions, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { type KafkaBroker, type KafkaBrokerOptions, startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { SECRETS, type Workplace, workplace } from '../headgate-process.fixture.ts';
 import { type Fleet, fleet } from './fleet.fixture.ts';
 

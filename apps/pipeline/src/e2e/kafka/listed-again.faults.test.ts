@@ -1,4 +1,4 @@
-import { startKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { startKafkaBroker } from '@headgate/broker';
 import { kafkaTopicLog } from '@headgate/topics/kafka';
 import { describe, expect, it } from 'vitest';
 import { workplace } from '../headgate-process.fixture.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type KafkaNode, type KafkaVersion, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { type KafkaNode, type KafkaVersion, whyNoKafkaBroker } from '@headgate/broker';
 import { describe, expect, it } from 'vitest';
 import { askedAgain, expectWhole, refusals } from './crawls.fixture.ts';
 import type { Runner } from './fleet.fixture.ts';

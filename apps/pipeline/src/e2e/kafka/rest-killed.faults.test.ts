@@ -1,5 +1,5 @@
 import { kafkaTopicLog } from '@headgate/topics/kafka';
-import { startKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { startKafkaBroker } from '@headgate/broker';
 import { describe, expect, it } from 'vitest';
 import { workplace } from '../headgate-process.fixture.ts';
 import { killedAmid, libraryYaml, startLibrary } from '../library.fixture.ts';

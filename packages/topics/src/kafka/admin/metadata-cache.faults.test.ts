@@ -1,4 +1,4 @@
-import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import { availability } from '../../availability.ts';

@@ -1,4 +1,4 @@
-import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { AvailabilityChange } from '../../availability.ts';
 import type { LaneSpec, TopicLog, TopicSpec } from '../../topic-log.ts';

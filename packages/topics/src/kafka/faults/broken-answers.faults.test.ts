@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { type ProxiedBroker, proxiedBroker } from './proxied-broker.fixture.ts';
 

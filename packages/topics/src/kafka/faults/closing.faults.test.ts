@@ -1,4 +1,4 @@
-import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

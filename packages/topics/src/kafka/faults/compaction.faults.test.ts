@@ -1,4 +1,4 @@
-import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { type Admin, ConfigResourceTypes } from 'kafkajs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it } from 'vitest';

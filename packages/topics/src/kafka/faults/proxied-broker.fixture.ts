@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { appendFile } from 'node:fs/promises';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import type { KafkaBroker } from '@headgate/sandbox/kafka-broker';
+import type { KafkaBroker } from '@headgate/broker';
 import { type RequestHead, answeredId, frames, requestHead } from './kafka-frames.fixture.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { InvalidRecordError, TopicMismatchError, TopicUnknownError } from '../../topic-errors.ts';

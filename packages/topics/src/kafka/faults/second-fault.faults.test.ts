@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { whyNoKafkaBroker } from '@headgate/broker';
 import type { Admin } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LaneLostError } from '../../lane-errors.ts';

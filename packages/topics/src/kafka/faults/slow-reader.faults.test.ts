@@ -1,4 +1,4 @@
-import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kafkaTopicLog } from '../index.ts';
 import { type ProxiedBroker, holdFirst, proxiedBroker } from './proxied-broker.fixture.ts';

@@ -1,4 +1,4 @@
-import { startKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { startKafkaBroker } from '@headgate/broker';
 import { plainCluster } from '../client/plain-cluster.fixture.ts';
 import type { Request } from '../requests/request.ts';
 import { refusalsOf } from '../requests/partition-answers.ts';

@@ -1,4 +1,4 @@
-import { whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { whyNoKafkaBroker } from '@headgate/broker';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';

@@ -1,4 +1,4 @@
-import { whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { whyNoKafkaBroker } from '@headgate/broker';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { LaneLostError } from '../../lane-errors.ts';

@@ -1,4 +1,4 @@
-import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createTopics } from '../faults/committed-records.fixture.ts';

@@ -1,4 +1,4 @@
-import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { expect, it } from 'vitest';
 import { startChild } from '../../sqlite/child.fixture.ts';
 import { kafkaTopicLog } from '../index.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { Deed, ProxiedBroker } from '../faults/proxied-broker.fixture.ts';
 import { kafkaTopicLog } from '../index.ts';

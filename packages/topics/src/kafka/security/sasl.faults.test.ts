@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KafkaSaslOptions } from './authentication.ts';
 import { roundTrip } from './round-trip.fixture.ts';

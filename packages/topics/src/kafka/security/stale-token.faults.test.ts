@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { AvailabilityChange } from '../../availability.ts';
 import type { ProxiedBroker } from '../faults/proxied-broker.fixture.ts';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Certificates, haveOpenssl, makeCertificates } from './certificates.fixture.ts';
 import { roundTrip } from './round-trip.fixture.ts';

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { kafkaBrokersForTests } from './brokers-for-tests.ts';
 import { kafkaClassPath } from './jars.ts';
 import { startKafkaBroker } from './kafka-broker.ts';
 import { knownNodes } from './metadata-request.ts';
@@ -70,11 +69,6 @@ test('jars that were fetched elsewhere are taken in order', async () => {
   await Promise.all(['b.jar', 'a.jar', 'readme'].map(async (name) => writeFile(join(room, name), '')));
   const path = await kafkaClassPath({ ...environment(), HEADGATE_KAFKA_JARS: room }, '4.3.1');
   expect(path).toBe(`${join(room, 'a.jar')}:${join(room, 'b.jar')}`);
-});
-
-test('KAFKA_BROKERS wins over a broker of our own', async () => {
-  await using named = await kafkaBrokersForTests({ ...environment(), KAFKA_BROKERS: '127.0.0.1:9092, 127.0.0.1:9093' });
-  expect(named.brokers).toEqual(['127.0.0.1:9092', '127.0.0.1:9093']);
 });
 
 test('three nodes keep three replicas of which two must have a record; one keeps one', () => {

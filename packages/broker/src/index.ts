@@ -3,7 +3,6 @@
  *
  * @packageDocumentation
  */
-export { kafkaBrokersForTests } from './brokers-for-tests.ts';
 export { isPortFree } from './free-ports.ts';
 export { startKafkaBroker } from './kafka-broker.ts';
 export type { KafkaBroker, KafkaBrokerOptions } from './kafka-broker.ts';

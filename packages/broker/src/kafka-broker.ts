@@ -1,4 +1,3 @@
-import { checkNumbers } from '../option-number.ts';
 import { layOutCluster } from './cluster.ts';
 import type { ClusterOptions } from './cluster.ts';
 import { isPortFree } from './free-ports.ts';
@@ -57,9 +56,6 @@ const attempts = 3;
 export async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
   const { version = defaultVersion, nodes: size = 1, port, settings = {}, listeners = {}, readyWithinMs = 60_000 } = options;
   const { environment = process.env } = options;
-  const error = (message: string): Error => new KafkaBrokerError(message);
-  if (port !== undefined) checkNumbers({ port }, { least: 1, most: 65_535 }, error);
-  checkNumbers({ readyWithinMs }, { least: 1, most: 2 ** 31 - 1 }, error);
   const java = await findJava(environment);
   if (typeof java === 'string') throw new KafkaBrokerError(java);
   if (port !== undefined && !(await isPortFree(port))) {
