@@ -32,7 +32,7 @@ export interface CatalogueOptions {
   /** Answers a batch without any known ISBN with `unknown` instead of an empty list. */
   readonly isEmptyBatchUnknown?: boolean;
   /** Records that each batch's response has in addition. */
-  readonly unreadable?: readonly unknown[];
+  readonly additional?: readonly unknown[];
   /** Returns the books on a page of an author. Default: one book on page 1. */
   readonly pageOf?: (author: string, page: number) => readonly unknown[];
   /** True for the path of a page that doesn't exist. Default: an empty page after the last one. */
@@ -123,11 +123,11 @@ export class Catalogue {
     path: string,
     parameters: URLSearchParams,
   ): { readonly status: number; readonly text: string } {
-    const { knows, unreadable = [], unknown = REFUSALS.errorMessage, isEmptyBatchUnknown, isBeyond, pageOf = onePage } = this.#options;
+    const { knows, additional = [], unknown = REFUSALS.errorMessage, isEmptyBatchUnknown, isBeyond, pageOf = onePage } = this.#options;
     const known = isBeyond?.(path) === true ? [] : names.filter(knows);
     const [name = ''] = names;
     if (known.length === 0 && (kind !== 'books' || isEmptyBatchUnknown === true)) return { status: unknown.status, text: unknown.body };
-    const data = [...unreadable, ...known.map((isbn13) => ({ isbn13 }))];
+    const data = [...additional, ...known.map((isbn13) => ({ isbn13 }))];
     if (kind === 'books') return json({ total: known.length, requested: names.length, data });
     if (kind === 'book') return json({ book: { isbn13: name } });
     return json({ author: name, books: pageOf(name, Number(parameters.get('page') ?? 1)) });

@@ -162,13 +162,31 @@ describe('a batch', () => {
     expect(credits.outstanding).toBe(0);
   });
 
-  test('that is looked up as two has its unreadable records after all answers', async () => {
-    const { api, end, busy } = open({ unreadable: [{ title: 'without an ISBN' }] }, { maxBatch: 4 });
+  test('that is looked up as two has its unreadable records after all answers, and credit for all of them', async () => {
+    const { api, end, busy } = open({ additional: [{ title: 'without an ISBN' }, { isbn13: more[9] }] }, { maxBatch: 4 });
+    await end(lookUp(api, [known]));
+    const before = api.gauges().ignoredRecords;
+    await busy();
+    const delivery = await end(api.batch(more.slice(0, 4), { credits }));
+    if (!('credit' in delivery)) throw delivery;
+    expect(delivery.value.map(({ kind }) => kind)).toEqual([...Array(4).fill('found'), 'unreadable', 'unreadable']);
+    expect([delivery.credit.items, api.gauges().ignoredRecords - before]).toEqual([6, 2]);
+    delivery.credit.release();
+    expect(credits.outstanding).toBe(0);
+  });
+
+  test('that is looked up as two waits for capacity for all of it', async () => {
+    const { api, end, clock, service, busy } = open({}, { maxBatch: 4 });
     await end(lookUp(api, [known]));
     await busy();
-    const answers = await end(lookUp(api, more.slice(0, 4)));
-    expect(Array.isArray(answers) && answers.map(({ kind }) => kind)).toEqual([...Array(4).fill('found'), 'unreadable', 'unreadable']);
-    expect(credits.outstanding).toBe(0);
+    const own = creditPool({ max: 4 });
+    const batch = api.batch(more.slice(0, 4), { credits: own });
+    while (own.outstanding > 0 || service.requests.length < 2) await clock.advance(10);
+    const others = own.reserve(1);
+    expect(await end(Promise.race([batch, idle()]))).toBe('idle');
+    expect(own.outstanding).toBe(1);
+    others.release();
+    expect(await end(batch)).toMatchObject({ credit: { items: 4 } });
   });
 
   test('holds credit for its own ISBNs and not for the control', async () => {
@@ -269,6 +287,22 @@ describe('an author', () => {
     expect((error as SourceError).message).toMatch(
       /^Nobody: \d+ requests were answered with 404, .* Retry when no other program uses the key\.$/,
     );
+  });
+
+  test('is not reported as unknown if controls are refused that the service may not know either', async () => {
+    for (let seed = 1; seed <= 5; seed += 1) {
+      const { api, end, clock, service } = open({ knows: (name) => name === 'Ada' }, {}, seed);
+      const random = seededRandom(seed);
+      let stop = (): void => undefined;
+      const sends = (): void => {
+        service.take('mine');
+        stop = clock.schedule(200 * random(), sends);
+      };
+      sends();
+      const answer = await end(api.author('Ada'), 48 * HOUR_MS);
+      stop();
+      expect('code' in answer ? answer.code : 'found').not.toBe('HEADGATE_AUTHOR_NOT_FOUND');
+    }
   });
 
   test('a later page that is a 404 is the end of the list only after a trial', async () => {

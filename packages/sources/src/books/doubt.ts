@@ -159,16 +159,13 @@ export class Doubt {
       // A random time, so that another program that sends at regular times doesn't meet the same step of each round.
       await this.#pause(patience.about((limit.windowMs * (1 + (tries - 1) / 4)) / 2), query, options);
       const turn = Math.floor(random() * (CONTROLS + 1));
-      let isUnexplained = false;
       let refused = 0;
       for (let step = 0; step <= CONTROLS; step += 1) {
-        const before = this.#refusals.get(only);
         if (step === turn) {
           const delivery = await orAmbiguous(this.#ask(query, options));
           if (delivery !== undefined) return delivery;
-          // A try that was also refused in another form shows only that the limit was reached.
-          isUnexplained = this.#refusals.get(only) === before;
         } else {
+          const before = this.#refusals.get(only);
           const control = this.batch({ kind: 'batch', entries: [], only }, { ...options, credits: this.#unlimited }, true);
           if ((await orAmbiguous(control)) === undefined) throw this.#undecided(query, tries, controls);
           if (this.#refusals.get(only) !== before) refused += 1;
@@ -176,7 +173,7 @@ export class Doubt {
       }
       controls.answered += CONTROLS - refused;
       controls.refused += refused;
-      if (isUnexplained) chance *= (refused + 1) / (CONTROLS + 1);
+      chance *= (refused + 1) / (CONTROLS + 1);
       if (chance < MOST_CHANCE) throw authorNotFound(author.name, only);
     }
     throw this.#undecided(query, tries, controls);
