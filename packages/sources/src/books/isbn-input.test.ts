@@ -1,6 +1,6 @@
 import { Observable, Subject, of, throwError } from 'rxjs';
 import { expect, test } from 'vitest';
-import { openIsbns, type IsbnInput } from './isbn-input.ts';
+import { closeIsbns, type IsbnInput, openIsbns } from './isbn-input.ts';
 
 async function readAll(input: IsbnInput): Promise<readonly string[]> {
   const reader = openIsbns(input);
@@ -55,7 +55,7 @@ test('nothing is read before it is requested, and closing ends the subscription 
   await pushed.next();
   expect(open).toBe(1);
   const waiting = pushed.next();
-  pushed.close();
+  closeIsbns(pushed);
   expect(open).toBe(0);
   expect(await waiting).toMatchObject({ done: true });
 
@@ -71,7 +71,7 @@ test('nothing is read before it is requested, and closing ends the subscription 
     })(),
   );
   await pulled.next();
-  pulled.close();
+  closeIsbns(pulled);
   expect(finished).toBe(true);
   expect(await pulled.next()).toMatchObject({ done: true });
 });
@@ -97,7 +97,7 @@ test('an input that fails while it is closed disturbs nobody', async () => {
   );
   for (const reader of [torn, observed]) {
     await reader.next();
-    reader.close();
+    closeIsbns(reader);
     expect(await reader.next()).toMatchObject({ done: true });
   }
 });

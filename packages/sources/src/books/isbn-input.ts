@@ -3,13 +3,8 @@ import type { Observable, Subscription } from 'rxjs';
 /** ISBNs as a caller passes them. A single text is one ISBN. */
 export type IsbnInput = string | Iterable<string> | AsyncIterable<string> | Observable<string>;
 
-/** Reads an input, one ISBN at a time. */
-export interface IsbnReader {
-  /** Resolves to the next ISBN, or rejects with the input's error. Wait for the result of a call before the next call. */
-  next(): Promise<IteratorResult<string, unknown>>;
-  /** Stops reading: ends the iterator or the subscription. Ignores its errors, because the consumer has stopped reading. */
-  close(): void;
-}
+/** An input that is being read. Wait for the result of a call before the next call. */
+export type IsbnIterator = Iterator<string, unknown> | AsyncIterator<string, unknown>;
 
 /**
  * Opens an input for reading. Nothing is read before `next` is called.
@@ -17,37 +12,19 @@ export interface IsbnReader {
  * An Observable pushes without demand: its items are buffered without a limit. An Observable that is also an AsyncIterable is read as an
  * AsyncIterable.
  */
-export function openIsbns(input: IsbnInput): IsbnReader {
-  if (typeof input === 'string') return pulled([input][Symbol.iterator]());
-  if (Symbol.asyncIterator in input) return pulled(input[Symbol.asyncIterator]());
-  if (Symbol.iterator in input) return pulled(input[Symbol.iterator]());
-  return pushed(input);
+export function openIsbns(input: IsbnInput): IsbnIterator {
+  if (typeof input === 'string') return [input].values();
+  if (Symbol.asyncIterator in input) return input[Symbol.asyncIterator]();
+  return Symbol.iterator in input ? input[Symbol.iterator]() : pushed(input);
 }
 
-function pulled(iterator: Iterator<string, unknown> | AsyncIterator<string, unknown>): IsbnReader {
-  let done = false;
-  return {
-    async next() {
-      if (done) return { done, value: undefined };
-      try {
-        const result = await iterator.next();
-        done = result.done === true;
-        return result;
-      } catch (error) {
-        done = true;
-        throw error;
-      }
-    },
-    close() {
-      if (done) return;
-      done = true;
-      const returned = async (): Promise<unknown> => await iterator.return?.();
-      returned().catch(() => undefined);
-    },
-  };
+/** Stops reading: ends the iterator or the subscription. Ignores its errors, because the consumer has stopped reading. */
+export function closeIsbns(isbns: IsbnIterator): void {
+  const returned = async (): Promise<unknown> => await isbns.return?.();
+  returned().catch(() => undefined);
 }
 
-function pushed(input: Observable<string>): IsbnReader {
+function pushed(input: Observable<string>): AsyncIterator<string, unknown> {
   let subscription: Subscription | undefined;
   let reader: ReadableStreamDefaultReader<Pushed> | undefined;
   // The stream buffers what it gets. It drops its buffer when it fails, so an error is an item.
@@ -73,8 +50,9 @@ function pushed(input: Observable<string>): IsbnReader {
       if ('error' in value) throw value.error;
       return { done: false, value: value.isbn };
     },
-    close() {
-      reader?.cancel().catch(() => undefined);
+    async return() {
+      await reader?.cancel();
+      return { done: true, value: undefined };
     },
   };
 }

@@ -1,7 +1,7 @@
 import { type Credit, type CreditPool, type Delivery, type PageReader, type PageReadOptions, PageStream } from '@headgate/throttle';
 import { Batcher, onAbort, orAborted, sharedCredit } from '@headgate/throttle/internal';
 import type { QueryOptions } from '../source.ts';
-import { type IsbnInput, type IsbnReader, openIsbns } from './isbn-input.ts';
+import { closeIsbns, type IsbnInput, type IsbnIterator, openIsbns } from './isbn-input.ts';
 import type { CheckedBooksOptions } from './options.ts';
 import { type BatchEntry, batchEntry, isbnsToSend } from './query.ts';
 import type { BookAnswer } from './results.ts';
@@ -52,7 +52,7 @@ interface Turn {
 }
 
 class LookupReader implements PageReader<BookAnswer> {
-  readonly #input: IsbnReader;
+  readonly #input: IsbnIterator;
   readonly #options: LookupOptions;
   readonly #early: EarlyItems;
   readonly #queryBatch: QueryBatch;
@@ -69,7 +69,13 @@ class LookupReader implements PageReader<BookAnswer> {
   readonly #held = new Set<Credit>();
   #delivered = 0;
 
-  constructor(input: IsbnReader, options: LookupOptions, early: EarlyItems, queryBatch: QueryBatch, { credits, signal }: PageReadOptions) {
+  constructor(
+    input: IsbnIterator,
+    options: LookupOptions,
+    early: EarlyItems,
+    queryBatch: QueryBatch,
+    { credits, signal }: PageReadOptions,
+  ) {
     this.#input = input;
     this.#options = options;
     this.#early = early;
@@ -147,7 +153,7 @@ class LookupReader implements PageReader<BookAnswer> {
   #stop(reason: unknown): void {
     if (this.#stopped.signal.aborted) return;
     this.#stopped.abort(reason);
-    this.#input.close();
+    closeIsbns(this.#input);
     for (const credit of this.#held) credit.release();
     for (const { come } of this.#turns) come();
   }
