@@ -31,6 +31,8 @@ export interface CatalogueOptions {
   readonly unknown?: Refusal;
   /** Answers a batch without any known ISBN with `unknown` instead of an empty list. */
   readonly isEmptyBatchUnknown?: boolean;
+  /** Names of the keys that get 401. */
+  readonly revoked?: ReadonlySet<string>;
   /** Records that each batch's response has in addition. */
   readonly additional?: readonly unknown[];
   /** Returns the books on a page of an author. Default: one book on page 1. */
@@ -105,7 +107,8 @@ export class Catalogue {
   } as unknown as Dispatcher;
 
   #serve(credential: string, path: string, body: string): { readonly status: number; readonly text: string } {
-    const { clock, refusals = [REFUSALS.errorMessage] } = this.#options;
+    const { clock, refusals = [REFUSALS.errorMessage], revoked } = this.#options;
+    if (revoked?.has(credential) === true) return { status: 401, text: '' };
     const { pathname, searchParams } = new URL(path, 'http://books.invalid');
     const [, kind = '', segment = ''] = pathname.split('/');
     const names = kind === 'books' ? body.replace('isbns=', '').split(',') : [decodeURIComponent(segment)];

@@ -338,6 +338,20 @@ describe('an author', () => {
   });
 });
 
+test("an author's trial begins again with another key if its own is revoked", async () => {
+  const revoked = new Set<string>();
+  const credentials = ['one', 'two'].map((name) => ({ name, signer: apiKey(name) }));
+  const { api, end, clock, service } = open({ knows: except('Nobody'), revoked }, { credentials });
+  await end(api.book(known));
+  const author = api.author('Nobody').catch((error: unknown) => error);
+  while (service.requests.length < 4) await clock.advance(50);
+  const [, { credential: first = '' } = {}] = service.requests;
+  revoked.add(first);
+  const before = service.requests.length;
+  expect(await end(author)).toMatchObject({ code: 'HEADGATE_AUTHOR_NOT_FOUND', credential: first === 'one' ? 'two' : 'one' });
+  expect(service.requests.slice(before).filter(({ kind }) => kind === 'author')).toHaveLength(11);
+});
+
 describe('the end of a doubt', () => {
   const scene = () => open({ knows: () => false, isEmptyBatchUnknown: true });
   const asks: [string, (api: Books, signal?: AbortSignal) => Promise<unknown>][] = [
