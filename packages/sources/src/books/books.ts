@@ -131,7 +131,7 @@ export function books(options: BooksOptions): Books {
   let ignoredRecords = 0;
 
   const queryBatch = async (entries: readonly BatchEntry[], reading: QueryOptions): Promise<Delivery<readonly BookAnswer[]>> => {
-    const invalid = entries.flatMap((entry) => (entry.isbn === undefined ? [{ kind: 'invalid' as const, ...entry }] : []));
+    const invalid = entries.filter((entry) => entry.isbn === undefined);
     if (invalid.length === entries.length) return { value: invalid, credit: await waitForCredit(entries.length, reading) };
     const { value, credit } = await doubt.batch({ kind: 'batch', entries }, reading);
     ignoredRecords += value.ignored;

@@ -50,7 +50,7 @@ export function matchRecords(query: BatchQuery, data: readonly unknown[]): Match
     else found.set(isbn, record.data);
   }
   const answers = query.entries.map((entry): BookAnswer => {
-    if (entry.isbn === undefined) return { kind: 'invalid', ...entry };
+    if (entry.isbn === undefined) return entry;
     const record = found.get(entry.isbn);
     return record === undefined ? { kind: 'missing', ...entry } : { kind: 'found', ...entry, record };
   });

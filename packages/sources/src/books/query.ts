@@ -1,9 +1,9 @@
 import { toIsbn13 } from '@headgate/operators';
 import { percentEncoded } from '../http/wire-request.ts';
 import type { PathRequest } from '../source-definition.ts';
-import type { SourceError } from '../source-error.ts';
 import { booksError, invalidOption } from './books-errors.ts';
 import { booksChecks } from './options.ts';
+import type { InvalidBook } from './results.ts';
 
 export type BooksQuery = BookQuery | AuthorQuery | BatchQuery;
 
@@ -42,18 +42,12 @@ export interface ControlIsbn {
   readonly isKnown: boolean;
 }
 
-export type BatchEntry = RequestedIsbn | InvalidIsbn;
+export type BatchEntry = RequestedIsbn | InvalidBook;
 
 export interface RequestedIsbn {
   readonly requested: string;
   /** The ISBN as 13 digits. */
   readonly isbn: string;
-}
-
-export interface InvalidIsbn {
-  readonly requested: string;
-  readonly isbn: undefined;
-  readonly error: SourceError;
 }
 
 /** Reads an ISBN as a user wrote it. */
@@ -64,7 +58,7 @@ export function batchEntry(text: string): BatchEntry {
   if (isbn !== undefined) return { requested, isbn };
   const message = `${quoted(requested)} isn't an ISBN: an ISBN has 10 or 13 digits with a valid check digit. Correct it; no request was sent.`;
   const error = booksError('HEADGATE_INVALID_ISBN', message, { subject: requested.slice(0, LONGEST_QUOTE) });
-  return { requested, isbn: undefined, error };
+  return { kind: 'invalid', requested, isbn: undefined, error };
 }
 
 /** Returns the valid ISBNs of a batch, each once. */
