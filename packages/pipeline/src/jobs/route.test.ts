@@ -149,6 +149,17 @@ test('a kind of walk sees neither the carried value nor the crawls of another ki
   ]);
 });
 
+test('a job is sized by its kind, with the last crawl of that kind', () => {
+  const processor = twoWalks([], []);
+  const stateAt = (key: string): unknown => (key === 'last/loud/a' ? { pages: 4, items: 9 } : undefined);
+  const sizeOf = (shelf: string) =>
+    processor.size({ pipeline: 'shelves', kind: '', record: { offset: 0 }, request: { shelf }, key: 'a', stateAt });
+  expect([sizeOf('a!'), sizeOf('a')]).toEqual([
+    { kind: 'walk', page: 1, whole: true, last: { pages: 4, items: 9 } },
+    { kind: 'walk', page: 1, whole: true },
+  ]);
+});
+
 test('after a stop, the unfinished work after walks of two kinds is done once for each kind', async () => {
   await using place = await temporaryLog();
   const ends: string[] = [];
