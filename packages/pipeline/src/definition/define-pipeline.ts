@@ -1,4 +1,3 @@
-import type { Json } from '@headgate/throttle';
 import * as z from 'zod';
 import { checkDefinition } from './definition-check.ts';
 import { duration } from '../settings/duration.ts';
@@ -38,6 +37,7 @@ export function definePipeline<
     const value = parsed.value as z.output<Options> & { every?: number; maxOutstanding: number; stopAfterFailures: number };
     const everyOf = (job: unknown): number | undefined => definition.every?.(job as Request) ?? value.every;
     const credentials = definition.credentials?.(value);
+    const agreed = definition.agreed?.(value);
     const listedRequest = (job: unknown, index: number): ListedRequest => {
       try {
         const text = jsonOf(job);
@@ -73,7 +73,7 @@ export function definePipeline<
       sharesLimit: definition.sharesLimit?.(value) ?? false,
       agreed: {
         credentials: credentials?.map((credential) => credential.name),
-        ...agreedOf(definition.agreed?.(value)),
+        ...(agreed !== undefined && { agreed }),
       },
       requests,
       *listed() {
@@ -149,7 +149,3 @@ const RULES = {
   probe: synchronous,
   expect: synchronous,
 };
-
-function agreedOf(agreed: Json | undefined): { readonly agreed?: Json } {
-  return agreed === undefined ? {} : { agreed };
-}

@@ -1,4 +1,6 @@
 import type * as z from 'zod';
+import type { TopicMap } from '../topics/topic.ts';
+import type { NamedCredential, PipelineDefinition } from './pipeline-definition.ts';
 import { PipelineError } from '../settings/pipeline-error.ts';
 import { parseRequest } from '../topics/request.ts';
 import { checked, guard, synchronous, text } from '../topics/user-function.ts';
@@ -32,13 +34,10 @@ export interface PipelineRequests<Request = unknown> {
   check(value: string): void;
 }
 
-interface RequestFunctions {
-  readonly name: string;
-  readonly request: z.ZodType;
-  keyOf(request: unknown): string;
-  parse?(line: string): unknown;
-  check?(request: unknown): void;
-}
+type RequestFunctions = Pick<
+  PipelineDefinition<z.ZodObject, z.ZodType, TopicMap, NamedCredential>,
+  'name' | 'request' | 'keyOf' | 'parse' | 'check'
+>;
 
 export function pipelineRequests(definition: RequestFunctions): PipelineRequests {
   const { name } = definition;

@@ -1,6 +1,6 @@
 import type { Json } from '@headgate/throttle';
 import { textOf } from '@headgate/topics';
-import { closedDeadLetters } from '../lane/closed-dead-letters.ts';
+import { ClosedDeadLetters } from '../lane/closed-dead-letters.ts';
 import { DEAD_LETTERS, HELD } from '../topics/dead-letter.ts';
 import { GROUP_STATE } from '../topics/names.ts';
 import type { TopicMap } from '../topics/topic.ts';
@@ -51,7 +51,7 @@ export class HeldParts {
     const { pipeline, group = 'headgate', lane, kind, log, names } = this.#context;
     await this.#readLetters();
     const letters = { topic: names(`${pipeline}.${DEAD_LETTERS}`), partition: lane.partition };
-    const closed = closedDeadLetters(group, await log.readState(names(GROUP_STATE), 0), letters, this.#lettersEnd);
+    const closed = new ClosedDeadLetters(group, await log.readState(names(GROUP_STATE), 0), letters, this.#lettersEnd);
     const dismissed = own.filter(([mark]) => {
       const offset = this.#letters.get(kind + mark);
       return offset !== undefined && closed.has(offset);

@@ -1,4 +1,4 @@
-import { DEAD_LETTERS, type DeadLetterContent, HELD, deadLetter, reasonOf } from '../topics/dead-letter.ts';
+import { DEAD_LETTERS, type DeadLetterOptions, HELD, deadLetter, reasonOf } from '../topics/dead-letter.ts';
 import type { NewRecord } from '@headgate/topics';
 import { requestContent } from '../topics/request.ts';
 import type { TopicMap } from '../topics/topic.ts';
@@ -12,13 +12,7 @@ export interface PendingDeadLetter {
   readonly emit: () => void;
 }
 
-export interface PendingDeadLetterOptions {
-  readonly key: string;
-  readonly id: string;
-  readonly content: DeadLetterContent;
-  readonly error: unknown;
-  /** Where a replay continues the walk, as JSON. Default: a replay starts over. */
-  readonly resume?: string | undefined;
+export interface PendingDeadLetterOptions extends Pick<DeadLetterOptions, 'key' | 'id' | 'content' | 'error' | 'resume'> {
   /** Mark of a held part: see `HELD`. Default: the part isn't held. */
   readonly held?: string | undefined;
   /** The walk that the dead letter belongs to, for traces. */
@@ -30,25 +24,14 @@ type Context = Pick<WorkContext<never, TopicMap>, 'pipeline' | 'lane' | 'names' 
 
 export function pendingDeadLetter(
   { pipeline, lane, names, clock, emit, tracing }: Context,
-  { key, id, content, error, resume, held, work }: PendingDeadLetterOptions,
+  options: PendingDeadLetterOptions,
 ): PendingDeadLetter {
+  const { key, error, held, work } = options;
   const topic = names(`${pipeline}.${DEAD_LETTERS}`);
   const { partition } = lane;
   const headers = { ...(work && tracing?.headers(work)), ...(held !== undefined && { [HELD]: held }) };
   return {
-    record: deadLetter({
-      pipeline,
-      topic,
-      partition,
-      key,
-      id,
-      content,
-      error,
-      at: clock.epochMs(),
-      headers,
-      resume,
-      tooLarge: lane.tooLarge,
-    }),
+    record: deadLetter({ ...options, pipeline, topic, partition, at: clock.epochMs(), headers, tooLarge: lane.tooLarge }),
     emit: () => emit({ type: 'dead-letter', pipeline, topic, key, error: reasonOf(error) }),
   };
 }

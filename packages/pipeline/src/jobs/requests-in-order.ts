@@ -1,6 +1,6 @@
 import type { ReadOptions, TopicRecord } from '@headgate/topics';
 import { type LaneState, STATE_KEYS } from '../lane/lane-state.ts';
-import { type OffsetRangesSnapshot, offsetRanges } from '../lane/offset-ranges.ts';
+import { OffsetRanges, type OffsetRangesSnapshot } from '../lane/offset-ranges.ts';
 import { type RequestRecord, requestRecord } from '../topics/request.ts';
 import { resumedWalks } from './walk-state.ts';
 
@@ -12,7 +12,7 @@ export async function* unfinishedJobs(
   state: LaneState,
   signal?: AbortSignal,
 ): AsyncGenerator<RequestRecord, void, void> {
-  const finished = offsetRanges(state.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined);
+  const finished = new OffsetRanges(state.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined);
   const resumed = resumedWalks(state.under);
   for await (const record of requestsInOrder({ log, topic, partition, from: finished.next, resumed, signal }))
     if (!finished.has(record.offset)) yield record;

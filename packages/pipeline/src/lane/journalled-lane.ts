@@ -51,16 +51,7 @@ export async function openJournalledLane(options: OpenJournalledLaneOptions): Pr
     onlyIfFree,
   });
   try {
-    const id = await assertStateKept({
-      log,
-      group,
-      pipeline,
-      names,
-      lane: number,
-      next: lane.hasState ? lane.next : undefined,
-      stateOf: lane.stateOf,
-      stateOfId: lane.stateOfId,
-    });
+    const id = await assertStateKept({ log, group, pipeline, names, lane: number, stateAt: lane.stateAt });
     lane.noteTopic(id);
     const lanes = lanesOf(pipeline, options.lanes);
     const inherited = await inheritedBudgets(journals, state.topic, number, lanes);

@@ -118,7 +118,7 @@ test('a transaction writes only changes; the first one also records that the sta
   await lane.commit({ records: [], finished: [0] });
   const again = await (await lane.close(), shelvesLane({ log, clock }));
   await again.close();
-  expect([again.hasState, again.stateOf]).toEqual([true, 'shelves.requests']);
+  expect([again.hasState, again.stateAt('requests')]).toEqual([true, 'shelves.requests']);
   expect(written).toEqual([
     [
       ['g/lane', '{"next":0,"done":[]}'],

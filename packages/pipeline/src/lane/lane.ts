@@ -11,7 +11,7 @@ import type {
 } from '@headgate/topics';
 import { laneName } from '../topics/names.ts';
 import { type LaneState, type LaneValue, STATE_KEYS, laneState } from './lane-state.ts';
-import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
+import { OffsetRanges, type OffsetRangesSnapshot } from './offset-ranges.ts';
 
 /** A key of a lane's state, without the group's prefix, and its new value; null removes it. */
 export type StateChange = readonly [key: string, value: unknown];
@@ -34,10 +34,6 @@ export interface Lane {
   readonly next: number;
   /** True if the lane's state had progress when the lane was opened. */
   readonly hasState: boolean;
-  /** Name of the requests topic that the lane's state is about. Undefined if the state doesn't name one. */
-  readonly stateOf: string | undefined;
-  /** ID of the topic in `stateOf`. Undefined if the state has no ID. */
-  readonly stateOfId: string | undefined;
   /** Writes the ID of the requests topic into the state with the next transaction. Undefined: the state keeps the ID that it has. */
   noteTopic(id: string | undefined): void;
   isFinished(this: void, offset: number): boolean;
@@ -109,13 +105,12 @@ export async function openLane({
   const writer = await log.openLane({ name: laneName(group, topic, partition), state, writes, commits, onlyIfFree }, signal);
   const kept: LaneState = laneState(group, writer.state);
   const finishedBefore = kept.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
-  const finished = offsetRanges(finishedBefore);
+  const finished = new OffsetRanges(finishedBefore);
   /**
    * False until a transaction has written the finished offsets. The first transaction of a new lane writes them in any case, so that a
    * later loss of the state is noticed.
    */
   let isKept = finishedBefore !== undefined;
-  const stateOfId = kept.get(STATE_KEYS.requestsId) as string | undefined;
   let newId: string | undefined;
   const hooks: (() => readonly StateChange[])[] = [];
   /** The rows of jobs in the state. */
@@ -151,10 +146,8 @@ export async function openLane({
     topic,
     partition,
     hasState: finishedBefore !== undefined,
-    stateOf: kept.get(STATE_KEYS.requests) as string | undefined,
-    stateOfId,
     noteTopic(id) {
-      if (id !== stateOfId) newId = id;
+      if (id !== kept.get(STATE_KEYS.requestsId)) newId = id;
     },
     get next() {
       return finished.next;

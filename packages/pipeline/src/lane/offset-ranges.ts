@@ -1,15 +1,3 @@
-/** A set of whole numbers, such as the finished offsets of a partition, stored as ranges. */
-export interface OffsetRanges {
-  /** The smallest number that isn't in the set. */
-  readonly next: number;
-  has(offset: number): boolean;
-  add(offset: number): void;
-  /** Adds all numbers from `from` to `to`, both included. Adds none if `to` is below `from`. */
-  addRange(from: number, to: number): void;
-  /** Returns the argument from which `offsetRanges` creates the same set. */
-  snapshot(): OffsetRangesSnapshot;
-}
-
 export interface OffsetRangesSnapshot {
   readonly next: number;
   /** First and last number of each range above `next`, ascending. */
@@ -21,39 +9,49 @@ interface Piece {
   readonly to: number;
 }
 
-/** Creates a set from a snapshot. Without one, the set is empty. */
-export function offsetRanges({ next: start, done }: OffsetRangesSnapshot = { next: 0, done: [] }): OffsetRanges {
-  let next = start;
-  let pieces: Piece[] = done.map(([from, to]) => ({ from, to }));
+/** A set of whole numbers, such as the finished offsets of a partition, stored as ranges. */
+export class OffsetRanges {
+  #next: number;
+  #pieces: readonly Piece[];
 
-  const has = (offset: number): boolean => offset < next || pieces.some(({ from, to }) => from <= offset && offset <= to);
+  /** Without a snapshot, the set is empty. */
+  constructor({ next, done }: OffsetRangesSnapshot = { next: 0, done: [] }) {
+    this.#next = next;
+    this.#pieces = done.map(([from, to]) => ({ from, to }));
+  }
 
-  const addRange = (from: number, to: number): void => {
-    const start = Math.max(from, next);
+  /** The smallest number that isn't in the set. */
+  get next(): number {
+    return this.#next;
+  }
+
+  has(offset: number): boolean {
+    return offset < this.#next || this.#pieces.some(({ from, to }) => from <= offset && offset <= to);
+  }
+
+  add(offset: number): void {
+    this.addRange(offset, offset);
+  }
+
+  /** Adds all numbers from `from` to `to`, both included. Adds none if `to` is below `from`. */
+  addRange(from: number, to: number): void {
+    const start = Math.max(from, this.#next);
     if (to < start) return;
     const touches = (piece: Piece): boolean => piece.from <= to + 1 && piece.to >= start - 1;
-    const touching = pieces.filter(touches);
-    const apart = pieces.filter((piece) => !touches(piece));
+    const touching = this.#pieces.filter(touches);
+    const apart = this.#pieces.filter((piece) => !touches(piece));
     const joined = {
       from: Math.min(start, ...touching.map((piece) => piece.from)),
       to: Math.max(to, ...touching.map((piece) => piece.to)),
     };
-    pieces = [...apart, joined].sort((a, b) => a.from - b.from);
-    const [first] = pieces;
-    if (first?.from !== next) return;
-    next = first.to + 1;
-    pieces.shift();
-  };
+    const [first = joined, ...rest] = [...apart, joined].sort((a, b) => a.from - b.from);
+    const isNext = first.from === this.#next;
+    this.#pieces = isNext ? rest : [first, ...rest];
+    if (isNext) this.#next = first.to + 1;
+  }
 
-  return {
-    get next() {
-      return next;
-    },
-    has,
-    add(offset) {
-      addRange(offset, offset);
-    },
-    addRange,
-    snapshot: () => ({ next, done: pieces.map(({ from, to }) => [from, to]) }),
-  };
+  /** Returns the argument from which the constructor creates the same set. */
+  snapshot(): OffsetRangesSnapshot {
+    return { next: this.#next, done: this.#pieces.map(({ from, to }) => [from, to]) };
+  }
 }

@@ -9,6 +9,9 @@ const listTopics = async (): Promise<readonly TopicInfo[]> => await Promise.reso
 const names = topicNames();
 const pipeline = { ...catalogue()({ baseUrl: 'http://127.0.0.1:9', token: 't' }), credentials: ['one', 'two'] };
 const about = { group: 'readers', pipeline, names, lane: 1 };
+/** The state of a lane that has finished everything before `next`. */
+const kept = (next: number, id?: string) => ({ stateAt: (key: string) => ({ lane: { next, done: [] }, 'requests-id': id })[key] });
+const none = { stateAt: () => undefined };
 
 test.for<{ what: string; found: readonly TopicInfo[]; says: RegExp }>([
   {
@@ -28,9 +31,9 @@ test.for<{ what: string; found: readonly TopicInfo[]; says: RegExp }>([
   },
 ])('a topic of requests $what is not called empty', async ({ found, says }) => {
   const log = logOf({ listTopics: async () => await Promise.resolve(found) });
-  await expect(assertStateKept({ log, ...about, next: 5 })).rejects.toThrow(says);
-  await expect(assertStateKept({ log, ...about, next: 5 })).rejects.toMatchObject({ loss: 'requests', code: 'HEADGATE_STATE_LOST' });
-  await expect(assertStateKept({ log, ...about, next: 0 })).resolves.toBeUndefined();
+  await expect(assertStateKept({ log, ...about, ...kept(5) })).rejects.toThrow(says);
+  await expect(assertStateKept({ log, ...about, ...kept(5) })).rejects.toMatchObject({ loss: 'requests', code: 'HEADGATE_STATE_LOST' });
+  await expect(assertStateKept({ log, ...about, ...kept(0) })).resolves.toBeUndefined();
 });
 
 const REFUSED = expect.stringMatching(
@@ -46,8 +49,8 @@ test.for<{ what: string; id?: string; stateOfId?: string; committed?: number; ou
 ])('a topic of requests that $what', async ({ id, stateOfId, committed, outcome }) => {
   const found = { ...REQUESTS, offsets: [9, 9].map((end) => ({ earliest: 0, end })), ...(id !== undefined && { id }) };
   const log = logOf({ listTopics: async () => await Promise.resolve([found]), groupOffset: async () => await Promise.resolve(committed) });
-  const kept = assertStateKept({ log, ...about, next: 5, stateOfId });
-  expect(await kept.catch(({ message }: Error) => message)).toEqual(outcome);
+  const checked = assertStateKept({ log, ...about, ...kept(5, stateOfId) });
+  expect(await checked.catch(({ message }: Error) => message)).toEqual(outcome);
 });
 
 test('a lane without state is new only if its group has committed no offset', async () => {
@@ -60,8 +63,8 @@ test('a lane without state is new only if its group has committed no offset', as
       },
       groupOffset: async () => await Promise.resolve(offset),
     });
-  await expect(assertStateKept({ log: offsetOf(undefined), ...about, next: undefined })).resolves.toBeUndefined();
-  const lost = assertStateKept({ log: offsetOf(7), ...about, next: undefined });
+  await expect(assertStateKept({ log: offsetOf(undefined), ...about, ...none })).resolves.toBeUndefined();
+  const lost = assertStateKept({ log: offsetOf(7), ...about, ...none });
   await expect(lost).rejects.toThrow(/catalogue\.state has no records for catalogue\.requests partition 1, .* committed offset 7/u);
   await expect(lost).rejects.toMatchObject({ loss: 'state' });
   // Offsets would cost another request for each of possibly hundreds of lanes.

@@ -3,8 +3,8 @@ import { lanesOf, requestsTopic, stateTopic } from '../topics/names.ts';
 import { PipelineError } from '../settings/pipeline-error.ts';
 import type { TopicNames } from '../topics/topic.ts';
 import type { PipelineTopics } from '../topics/topics.ts';
-import { STATE_KEYS, laneState } from './lane-state.ts';
-import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
+import { type LaneState, STATE_KEYS, laneState } from './lane-state.ts';
+import { OffsetRanges, type OffsetRangesSnapshot } from './offset-ranges.ts';
 
 /** What was lost: the topic of the lane's state, of its requests, or of its records; or only the newest records of any of them. */
 export type Loss = 'state' | 'requests' | 'records' | 'end';
@@ -42,12 +42,8 @@ export interface StateCheckOptions {
   readonly pipeline: Pick<PipelineTopics, 'name'>;
   readonly names: TopicNames;
   readonly lane: number;
-  /** The first unfinished offset according to the lane's state. Undefined if the lane has no state. */
-  readonly next: number | undefined;
-  /** Name of the requests topic that the lane's state is about. Undefined if the state doesn't name one. */
-  readonly stateOf?: string | undefined;
-  /** ID of the topic in `stateOf`. Undefined if the state has no ID. */
-  readonly stateOfId?: string | undefined;
+  /** Returns the value of a key of the lane's state. Undefined if there is none. */
+  readonly stateAt: LaneState['get'];
 }
 
 /**
@@ -59,7 +55,10 @@ export interface StateCheckOptions {
  * topic.
  */
 export async function assertStateKept(options: StateCheckOptions): Promise<string | undefined> {
-  const { log, group, pipeline, names, lane, next, stateOf, stateOfId } = options;
+  const { log, group, pipeline, names, lane, stateAt } = options;
+  const finished = stateAt(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
+  const next = finished && new OffsetRanges(finished).next;
+  const [stateOf, stateOfId] = [STATE_KEYS.requests, STATE_KEYS.requestsId].map((key) => stateAt(key) as string | undefined);
   const topic = requestsTopic(pipeline, names);
   if (stateOf !== undefined && stateOf !== topic) {
     const state = stateTopic(pipeline, names);
@@ -109,11 +108,8 @@ export async function assertStatesKept({
     if (missing.includes(requestsTopic(pipeline, names))) return;
     const topic = stateTopic(pipeline, names);
     const reading = missing.includes(topic) ? undefined : await readState(log, topic, lane);
-    const kept = reading && laneState(group, reading);
-    const finished = kept?.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
-    const next = finished && offsetRanges(finished).next;
-    const [stateOf, stateOfId] = [STATE_KEYS.requests, STATE_KEYS.requestsId].map((key) => kept?.get(key) as string | undefined);
-    await assertStateKept({ log, group, pipeline, names, lane, next, stateOf, stateOfId });
+    const stateAt = reading === undefined ? () => undefined : laneState(group, reading).get;
+    await assertStateKept({ log, group, pipeline, names, lane, stateAt });
   });
   await Promise.all(checks);
 }

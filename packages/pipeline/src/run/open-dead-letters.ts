@@ -1,7 +1,7 @@
 import { type StateReading, type TopicLog, type TopicRecord, textOf, textRecord } from '@headgate/topics';
 import { GROUP_STATE, stateTopic, topicNames } from '../topics/names.ts';
 import type { TopicNames } from '../topics/topic.ts';
-import { type ClosedDeadLetters, closedDeadLetters } from '../lane/closed-dead-letters.ts';
+import { ClosedDeadLetters } from '../lane/closed-dead-letters.ts';
 import { type LaneState, STATE_KEYS, laneState } from '../lane/lane-state.ts';
 import { DEAD_LETTERS, HELD } from '../topics/dead-letter.ts';
 
@@ -66,7 +66,7 @@ export async function deadLettersOf(options: DeadLettersOptions, state: StateRea
   const topic = names(`${pipeline}.${DEAD_LETTERS}`);
   const [found] = await log.listTopics([topic]);
   return (found?.offsets ?? []).map(({ end }, partition) => {
-    const closed = closedDeadLetters(group, state, { topic, partition }, end);
+    const closed = new ClosedDeadLetters(group, state, { topic, partition }, end);
     const open = async function* (): AsyncGenerator<OpenDeadLetter, void, undefined> {
       if (closed.next >= end) return;
       const reader = log.readBytes({ topic, partitions: [partition], from: closed.next, signal });
