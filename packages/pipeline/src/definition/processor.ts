@@ -127,6 +127,8 @@ export interface Job {
   readonly record: RequestRecord;
   /** The job's row in the lane's state when the lane took it. Undefined: it begins. */
   readonly row: unknown;
+  /** Expected total pages of the job's walk. The lane sets it when it takes the job. Undefined if it isn't known. */
+  expected?: number | undefined;
   /** What the job does, for gauges and forecasts. Its work sets it. Undefined: nothing that they show. */
   doing?: WalkInWork | KeyInWork | AfterInWork | undefined;
 }
@@ -134,7 +136,6 @@ export interface Job {
 /** A walk that is active, or that waits for the active walk of its key. */
 export interface WalkInWork {
   readonly kind: 'walk';
-  readonly offset: number;
   readonly request: string;
   readonly key: string;
   /** The next page, 1-based. */

@@ -115,7 +115,7 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
   async #afterTurn(job: Job, key: string, earlier: Promise<void>, walk: () => Promise<void>): Promise<void> {
     const { offset } = job.record;
     const page = pageAfter(rowOf(job)?.at);
-    job.doing = { kind: 'walk', offset, request: requestId(this.#context.lane, offset), key, page, isWriting: false };
+    job.doing = { kind: 'walk', request: requestId(this.#context.lane, offset), key, page, isWriting: false };
     await earlier;
     if (!this.#context.stopping.aborted && !this.#laneFailed) await walk();
   }
@@ -257,7 +257,6 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
 function inWorkOf<Request, Cursor extends NonNullable<Json>>(walk: Walk<Request, Cursor>): NonNullable<Job['doing']> {
   return {
     kind: 'walk',
-    offset: walk.record.offset,
     request: walk.id,
     key: walk.key,
     walk,

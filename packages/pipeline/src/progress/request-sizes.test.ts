@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { shelfPaging, shelves, shelvesApi } from '../testing/shelves.fixture.ts';
 import { walk } from '../jobs/walk.ts';
-import { type RequestSize, laneBacklog, requestSizes } from './request-sizes.ts';
+import { LaneBacklog, type RequestSize, requestSizes } from './request-sizes.ts';
 
 const size = fc.oneof(
   fc.record({ kind: fc.constant('walk' as const), page: fc.integer({ min: 1, max: 9 }), pages: fc.option(fc.integer({ min: 1, max: 9 })) }),
@@ -23,17 +23,14 @@ function topic() {
   const requests: Size[] = [];
   let now = 0;
   let reads = 0;
-  const backlog = laneBacklog({
-    sizes: ({ offset }) => sizeOf(requests[offset]),
-    monotonicMs: () => now,
-    read: async function* (from) {
-      reads += 1;
-      for (let offset = from; offset < requests.length; offset += 1) {
-        await Promise.resolve();
-        yield { offset, value: null };
-      }
-    },
-  });
+  const read = async function* (from: number) {
+    reads += 1;
+    for (let offset = from; offset < requests.length; offset += 1) {
+      await Promise.resolve();
+      yield { offset, value: null };
+    }
+  };
+  const backlog = new LaneBacklog(({ offset }) => sizeOf(requests[offset]), read, { monotonicMs: () => now });
   return {
     requests,
     backlog,
@@ -129,15 +126,12 @@ describe('requestsBehind', () => {
   it("continues if its topic couldn't be read", async () => {
     let now = 0;
     let reads = 0;
-    const backlog = laneBacklog({
-      sizes: () => ({ kind: 'lookup', keys: 2, size: 2 }),
-      monotonicMs: () => now,
-      read: async function* (from) {
-        reads += 1;
-        if (reads === 2) throw new Error('no broker');
-        yield { offset: await Promise.resolve(from), value: null };
-      },
-    });
+    const read = async function* (from: number) {
+      reads += 1;
+      if (reads === 2) throw new Error('no broker');
+      yield { offset: await Promise.resolve(from), value: null };
+    };
+    const backlog = new LaneBacklog(() => ({ kind: 'lookup', keys: 2, size: 2 }), read, { monotonicMs: () => now });
     for (let i = 0; i < 3; i += 1) {
       backlog.countAhead();
       await new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,9 @@
+import type { Clock } from '@headgate/throttle';
 import type { JobGroups } from '../definition/pipeline-definition.ts';
 import type { Pipeline } from '../definition/pipeline.ts';
 import type { RequestRecord } from '../topics/request.ts';
 import type { TopicMap } from '../topics/topic.ts';
+import { pagesLeft } from './forecast.ts';
 import type { Left, Processor, SizedJob } from '../definition/processor.ts';
 
 /** The part of a request's record that determines how much work it is. */
@@ -46,112 +48,97 @@ export function requestSizes(
   };
 }
 
-/** The number and size of the requests in a lane's topic that the lane hasn't taken yet. */
-export interface LaneBacklog {
+const COUNT_AGAIN_MS = 5_000;
+
+/** Counts the requests in a lane's topic that the lane hasn't taken yet, and keeps only totals. */
+export class LaneBacklog {
   /** Number of walks of each group, if the pipeline has groups. */
-  readonly groups: ReadonlyMap<string, number>;
+  readonly groups = new Map<string, number>();
+  walks = 0;
+  /** Total pages of the walks of known size. */
+  pages = 0;
+  keys = 0;
+  /** Maximum keys of one HTTP request. */
+  keysPerRequest = 1;
+  /** False during the first count of the lane's topic. */
+  isCounted = true;
+  #unknown = 0;
+  /** The lane has taken all requests before this offset. */
+  #takenTo = 0;
+  /** All requests before this offset are counted, or were taken before they were counted. */
+  #countedTo = 0;
+  #isCounting = false;
+  #countedAtMs = -Infinity;
+  readonly #sizes: RequestSizes;
+  readonly #read: (from: number) => AsyncIterable<SizedRecord>;
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #groupsOf: JobGroups | undefined;
+
+  /** `read`: reads the lane's unfinished requests from an offset on, in order. */
+  constructor(
+    sizes: RequestSizes,
+    read: (from: number) => AsyncIterable<SizedRecord>,
+    clock: Pick<Clock, 'monotonicMs'>,
+    groups?: JobGroups,
+  ) {
+    this.#sizes = sizes;
+    this.#read = read;
+    this.#clock = clock;
+    this.#groupsOf = groups;
+  }
+
+  /** Number of walks of unknown size. During the first count, it is one higher, because more walks can follow. */
+  get unknown(): number {
+    return this.#unknown + (this.isCounted ? 0 : 1);
+  }
+
   /** Subtracts a request from the counts. Call it when the lane takes the request. */
-  remove(record: SizedRecord, request?: unknown): void;
+  remove(record: SizedRecord, request?: unknown): void {
+    const size = this.#sizes(record, request);
+    if (size?.kind === 'lookup') this.keysPerRequest = size.size;
+    if (record.offset < this.#countedTo) this.#count(size, -1);
+    this.#takenTo = Math.max(this.#takenTo, record.offset + 1);
+  }
+
   /**
    * Counts new requests up to the end of the topic, unless it did so in the last 5 s. Ignores errors of the read: the lane also reads the
    * topic, and reports them.
    */
-  countAhead(): void;
-  readonly walks: number;
-  /** Number of walks of unknown size. During the first count, it is one higher, because more walks can follow. */
-  readonly unknown: number;
-  /** Total pages of the walks of known size. */
-  readonly pages: number;
-  readonly keys: number;
-  /** False during the first count of the lane's topic. */
-  readonly isCounted: boolean;
-  /** Maximum keys of one HTTP request. */
-  readonly keysPerRequest: number;
-}
+  countAhead(): void {
+    if (this.#isCounting || this.#clock.monotonicMs() - this.#countedAtMs < COUNT_AGAIN_MS) return;
+    this.#isCounting = true;
+    if (this.#countedTo === 0) this.isCounted = false;
+    this.#readAhead()
+      .catch(() => undefined)
+      .finally(() => {
+        this.#isCounting = false;
+        this.isCounted = true;
+        this.#countedAtMs = this.#clock.monotonicMs();
+      });
+  }
 
-const COUNT_AGAIN_MS = 5_000;
+  async #readAhead(): Promise<void> {
+    for await (const record of this.#read(Math.max(this.#countedTo, this.#takenTo))) {
+      const { offset } = record;
+      if (offset < Math.max(this.#countedTo, this.#takenTo)) continue;
+      this.#count(this.#sizes(record), 1);
+      this.#countedTo = offset + 1;
+    }
+  }
 
-export interface LaneBacklogOptions {
-  readonly sizes: RequestSizes;
-  /** Reads the lane's unfinished requests from an offset on, in order. */
-  readonly read: (from: number) => AsyncIterable<SizedRecord>;
-  readonly monotonicMs: () => number;
-  readonly groups?: JobGroups | undefined;
-}
-
-/** Counts the requests in a lane's topic that the lane hasn't taken yet, and keeps only totals. */
-export function laneBacklog({ sizes, read, monotonicMs, groups }: LaneBacklogOptions): LaneBacklog {
-  const counts = { walks: 0, unknown: 0, pages: 0, keys: 0, keysPerRequest: 1 };
-  const byGroup = new Map<string, number>();
-  /** The lane has taken all requests before this offset. */
-  let takenTo = 0;
-  /** All requests before this offset are counted, or were taken before they were counted. */
-  let countedTo = 0;
-  let isCounting = false;
-  let isCounted = true;
-  let countedAtMs = -Infinity;
-
-  const count = (size: RequestSize | undefined, by: 1 | -1): void => {
+  #count(size: RequestSize | undefined, by: 1 | -1): void {
+    const changed = (count: number, times = 1): number => Math.max(0, count + by * times);
     if (size === undefined || size.kind === 'after') return;
     if (size.kind === 'lookup') {
-      counts.keys = Math.max(0, counts.keys + by * size.keys);
-      counts.keysPerRequest = size.size;
+      this.keys = changed(this.keys, size.keys);
+      this.keysPerRequest = size.size;
       return;
     }
-    const { page, pages } = size;
-    const group = groups?.of(size.key);
-    if (group !== undefined) byGroup.set(group, Math.max(0, (byGroup.get(group) ?? 0) + by));
-    counts.walks = Math.max(0, counts.walks + by);
-    if (pages === undefined) counts.unknown = Math.max(0, counts.unknown + by);
-    else counts.pages = Math.max(0, counts.pages + by * Math.max(1, pages - page + 1));
-  };
-  const readAhead = async (): Promise<void> => {
-    for await (const record of read(Math.max(countedTo, takenTo))) {
-      const { offset } = record;
-      if (offset < Math.max(countedTo, takenTo)) continue;
-      count(sizes(record), 1);
-      countedTo = offset + 1;
-    }
-  };
-
-  return {
-    remove(record, request) {
-      const { offset } = record;
-      const size = sizes(record, request);
-      if (size?.kind === 'lookup') counts.keysPerRequest = size.size;
-      if (offset < countedTo) count(size, -1);
-      takenTo = Math.max(takenTo, offset + 1);
-    },
-    countAhead() {
-      if (isCounting || monotonicMs() - countedAtMs < COUNT_AGAIN_MS) return;
-      isCounting = true;
-      if (countedTo === 0) isCounted = false;
-      readAhead()
-        .catch(() => undefined)
-        .finally(() => {
-          isCounting = false;
-          isCounted = true;
-          countedAtMs = monotonicMs();
-        });
-    },
-    get walks() {
-      return counts.walks;
-    },
-    get unknown() {
-      return counts.unknown + (isCounted ? 0 : 1);
-    },
-    get pages() {
-      return counts.pages;
-    },
-    get keys() {
-      return counts.keys;
-    },
-    get isCounted() {
-      return isCounted;
-    },
-    groups: byGroup,
-    get keysPerRequest() {
-      return counts.keysPerRequest;
-    },
-  };
+    const group = this.#groupsOf?.of(size.key);
+    if (group !== undefined) this.groups.set(group, changed(this.groups.get(group) ?? 0));
+    this.walks = changed(this.walks);
+    const left = pagesLeft(size);
+    if (left === undefined) this.#unknown = changed(this.#unknown);
+    else this.pages = changed(this.pages, left);
+  }
 }

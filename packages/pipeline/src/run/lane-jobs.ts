@@ -11,7 +11,7 @@ export class LaneJobs {
   readonly #context: WorkContext<unknown, TopicMap>;
   readonly #work: Work<unknown>;
   readonly #notifier: Notifier;
-  readonly #onTake: (record: RequestRecord, request: unknown) => void;
+  readonly #onTake: (job: Job, request: unknown) => void;
   readonly #jobs = new Map<number, Job>();
 
   /**
@@ -21,7 +21,7 @@ export class LaneJobs {
     context: WorkContext<unknown, TopicMap>,
     work: Work<unknown>,
     notifier: Notifier,
-    onTake: (record: RequestRecord, request: unknown) => void = () => undefined,
+    onTake: (job: Job, request: unknown) => void = () => undefined,
   ) {
     this.#context = context;
     this.#work = work;
@@ -48,7 +48,7 @@ export class LaneJobs {
     try {
       if (record.refusal !== undefined) throw record.refusal;
       const request = this.#context.read(record.value);
-      this.#onTake(record, request);
+      this.#onTake(job, request);
       this.#removeAfter(job, this.#work.run(job, request));
     } catch (error) {
       this.#removeAfter(job, refuse(this.#context, job, error));

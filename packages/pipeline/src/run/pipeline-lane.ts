@@ -15,9 +15,9 @@ import type { PipelineError } from '../settings/pipeline-error.ts';
 import type { RequestRecord } from '../topics/request.ts';
 import { type Serializers, type TopicMap, type TopicNames, recordMakers } from '../topics/topic.ts';
 import type { LaneWork } from '../progress/forecast.ts';
-import { type LaneBacklog, type RequestSizes, laneBacklog, requestSizes } from '../progress/request-sizes.ts';
+import { LaneBacklog, type RequestSizes, requestSizes } from '../progress/request-sizes.ts';
 import type { RunEvent, RunGauges } from '../events/events.ts';
-import { inWorkOf, laneGauges, laneWork } from '../progress/lane-gauges.ts';
+import { type LaneView, laneGauges, laneWork } from '../progress/lane-gauges.ts';
 import type { Tracing } from '../events/tracing.ts';
 import { openJournalledLane } from '../lane/journalled-lane.ts';
 import type { Lane } from '../lane/lane.ts';
@@ -25,7 +25,7 @@ import type { JournalReader } from '../lane/lane-journal.ts';
 import { LaneJobs } from './lane-jobs.ts';
 import { JobReader } from './job-reader.ts';
 import { type Notifier, notifier as openNotifier } from '../lane/notifier.ts';
-import type { Processor, SourceControls, WorkContext } from '../definition/processor.ts';
+import type { Job, Processor, SourceControls, WorkContext } from '../definition/processor.ts';
 import { requestsInOrder } from '../jobs/requests-in-order.ts';
 import { resumedWalks } from '../jobs/walk-state.ts';
 import { type StopDeadline, WRITTEN_WITHIN_MS } from './stop-deadline.ts';
@@ -165,8 +165,7 @@ class HeldLane implements PipelineLane {
   readonly #sizes: RequestSizes;
   readonly #warnOfPile: ReturnType<typeof pileWarning>;
   readonly #jobs: LaneJobs;
-  /** Expected pages of the active and the waiting walks, by offset. */
-  readonly #expected = new Map<number, number>();
+  readonly #view: LaneView;
   /** The lane's unfinished work when it failed. It is kept here, because failed jobs end. */
   #unfinished: LaneWork | undefined;
   #deleted: PipelineError | undefined;
@@ -208,20 +207,16 @@ class HeldLane implements PipelineLane {
     // The backlog uses the sizes known when the lane was opened, so that removing a request subtracts exactly the amount that was added for
     // it.
     const { get } = laneState(run.group, Object.assign(new Map(lane.state), { ageMs: () => 0 }));
-    this.#backlog = laneBacklog({
-      sizes: requestSizes(pipeline, processor, get),
-      monotonicMs: () => clock.monotonicMs(),
-      groups,
-      read: (from) => this.#unfinishedJobs(requestsInOrder({ log, topic: lane.topic, partition, from, resumed: this.#resumed, signal })),
-    });
+    const read = (from: number) =>
+      this.#unfinishedJobs(requestsInOrder({ log, topic: lane.topic, partition, from, resumed: this.#resumed, signal }));
+    this.#backlog = new LaneBacklog(requestSizes(pipeline, processor, get), read, clock, groups);
     this.#sizes = requestSizes(pipeline, processor, lane.stateAt);
-    const isWalking = (key: string): boolean => inWorkOf(this.#jobs).walks.some((walk) => walk.key === key);
+    const isWalking = (key: string): boolean => Iterator.from(this.#jobs).some(({ doing }) => doing?.kind === 'walk' && doing.key === key);
     this.#warnOfPile = pileWarning(pipeline, clock, isWalking, (message) => this.#warn(message));
-    this.#jobs = new LaneJobs(this.#context, processor.open(this.#context), this.#notifier, (record, request) =>
-      this.#note(record, request),
-    );
+    this.#jobs = new LaneJobs(this.#context, processor.open(this.#context), this.#notifier, (job, request) => this.#note(job, request));
+    this.#view = { pipeline, lane: partition, sources: this.#sources, credits, jobs: this.#jobs, backlog: this.#backlog };
     this.#notifier.onFailure(() => {
-      this.#unfinished = laneWork(this.#view());
+      this.#unfinished = laneWork(this.#view);
     });
   }
 
@@ -258,18 +253,11 @@ class HeldLane implements PipelineLane {
   }
 
   gauges(): RunGauges {
-    const { credits } = this.#context;
-    return laneGauges({
-      ...this.#view(),
-      credits,
-      groups: this.#pipeline.groups,
-      load: this.#jobs.size,
-      now: this.#run.clock.epochMs(),
-    });
+    return laneGauges(this.#view, this.#run.clock.epochMs());
   }
 
   left(): LaneWork {
-    return this.#unfinished ?? laneWork(this.#view());
+    return this.#unfinished ?? laneWork(this.#view);
   }
 
   lost(): PipelineError | undefined {
@@ -317,12 +305,13 @@ class HeldLane implements PipelineLane {
   }
 
   /** Moves a job that the lane takes from the backlog to the lane's own work. */
-  #note(record: RequestRecord, request: unknown): void {
+  #note(job: Job, request: unknown): void {
+    const { record } = job;
     this.#backlog.remove(record, request);
     const size = this.#sizes(record, request);
     if (size === undefined) return;
     this.#warnOfPile(record, request, size.kind === 'walk' ? size.key : undefined);
-    if (size.kind === 'walk' && size.pages !== undefined) this.#expected.set(record.offset, size.pages);
+    if (size.kind === 'walk') job.expected = size.pages;
   }
 
   async *#unfinishedJobs(records: AsyncIterable<RequestRecord>): AsyncGenerator<RequestRecord, void, void> {
@@ -335,19 +324,5 @@ class HeldLane implements PipelineLane {
 
   #warn(message: string): void {
     this.#run.emit({ type: 'notice', level: 'warn', message });
-  }
-
-  #view() {
-    const inWork = inWorkOf(this.#jobs);
-    const offsets = new Set(inWork.walks.map(({ offset }) => offset));
-    for (const offset of this.#expected.keys()) if (!offsets.has(offset)) this.#expected.delete(offset);
-    return {
-      pipeline: this.#pipeline.name,
-      lane: this.#lane.partition,
-      sources: this.#sources,
-      inWork,
-      expected: this.#expected,
-      behind: this.#backlog,
-    };
   }
 }
