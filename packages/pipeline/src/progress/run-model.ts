@@ -4,11 +4,11 @@ import type { JobGroups } from '../definition/pipeline-definition.ts';
 import type { LaneWork } from './forecast.ts';
 import { growingGroups } from './growing-groups.ts';
 import type { Reason, RunEvent, RunGauges } from '../events/events.ts';
-import { type Observed, noObservations, observe } from '../events/histogram.ts';
-import { runProgress, totalProgress } from './run-progress.ts';
+import { noObservations, observe } from '../events/histogram.ts';
+import { RunProgress, totalProgress } from './run-progress.ts';
 import type { JobGroup, KeysRow, PipelineSnapshot, RunSnapshot, WalkRow } from './run-snapshot.ts';
 import { type SteadyTime, steadyTime } from '../events/steady-time.ts';
-import { walkRows } from './walk-rows.ts';
+import { WalkRows } from './walk-rows.ts';
 
 export interface RunModelOptions {
   readonly clock: Clock;
@@ -36,8 +36,8 @@ const KEPT_DEAD_LETTERS = 20;
 export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
   const time = steadyTime(clock);
   const startedAt = time.now();
-  const totals = new Map(pipelines.map((one) => [one.name, noTotals()]));
-  const walks = walkRows();
+  const totals = new Map(pipelines.map((one) => [one.name, new Totals()]));
+  const walks = new WalkRows();
   const failedLanes = new Map<string, RunSnapshot['failedLanes'][number]>();
   const blockedLanes = new Map<string, RunSnapshot['blockedLanes'][number]>();
   const byTopic: Record<string, number> = {};
@@ -47,7 +47,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
   let lastEventAt = startedAt;
 
   const of = (pipeline: string): Totals => {
-    const known = totals.get(pipeline) ?? noTotals();
+    const known = totals.get(pipeline) ?? new Totals();
     totals.set(pipeline, known);
     return known;
   };
@@ -137,14 +137,9 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
     'requests-readable': ({ pipeline, lane }) => void blockedLanes.delete(laneName(pipeline, lane)),
   };
 
-  const progress = runProgress({
-    clock,
-    done: (pipeline) => of(pipeline).counts.pages + of(pipeline).lookups,
-    requestMs(pipeline) {
-      const { answers, answersMs } = of(pipeline);
-      return answers === 0 ? 0 : answersMs / answers;
-    },
-  });
+  const done = (pipeline: string): number => of(pipeline).counts.pages + of(pipeline).lookups;
+  const requestMs = (pipeline: string): number => of(pipeline).answersMs / Math.max(1, of(pipeline).answers);
+  const progress = new RunProgress(clock, done, requestMs);
 
   return {
     apply(event) {
@@ -165,10 +160,12 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
         const known = pipelines.find((one) => one.name === name);
         const groups =
           known?.groups &&
-          jobGroups(known.groups, ended, {
-            lanes: gauges.lanes.filter(({ pipeline }) => pipeline === name),
-            working: rows.filter(({ pipeline, state }) => pipeline === name && state === 'working'),
-          });
+          jobGroups(
+            known.groups,
+            ended,
+            gauges.lanes.filter(({ pipeline }) => pipeline === name),
+            rows.filter(({ pipeline, state }) => pipeline === name && state === 'working'),
+          );
         const isGrowing = Object.values(groups ?? {}).some(({ isExact }) => !isExact);
         return [
           name,
@@ -179,7 +176,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
             ...(failing !== undefined && { failing: withOutages(failingOnWall(failing, time), gauges.outages, name) }),
             ...(lastSuccessAt !== undefined && { lastSuccessAt: time.onWall(lastSuccessAt) }),
             ...(groups !== undefined && { groups }),
-            progress: progress.of(name, { isExact: !failed.has(name) && !isGrowing, isTimed: left !== undefined }),
+            progress: progress.of(name, !failed.has(name) && !isGrowing, left !== undefined),
           },
         ];
       });
@@ -207,51 +204,37 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
   };
 }
 
-interface Totals {
-  readonly counts: Counts;
-  /** Number of records of lookups, by topic. */
-  readonly keyRecords: Record<string, number>;
-  readonly groups: Record<string, GroupCounts>;
-  /** Number of successful attempts. `answersMs`: their total duration. */
-  answers: number;
-  answersMs: number;
-  /** Number of lookup batches with a response, each of which was one HTTP request. */
-  lookups: number;
-  failing: PipelineSnapshot['failing'] | undefined;
-  lastSuccessAt: number | undefined;
-}
-
-type GroupCounts = { -readonly [Name in Exclude<keyof JobGroup, 'left' | 'isExact'>]: JobGroup[Name] };
-
-interface Counts {
-  readonly attempts: Record<string, number>;
-  readonly credentials: Record<string, Record<string, number>>;
-  readonly attemptTimes: Observed;
-  readonly commitTimes: Observed;
-  readonly faults: Record<string, number>;
-  readonly records: Record<string, number>;
-  readonly walks: { started: number; completed: number; failed: number };
-  readonly keys: { queued: number; answered: number };
-  pages: number;
-  items: number;
-  deadLetters: number;
-}
-
-function noTotals(): Totals {
-  const counts = {
-    attempts: {},
-    credentials: {},
+/** What has happened to a pipeline since the run began. */
+class Totals {
+  readonly counts = {
+    attempts: counter(),
+    credentials: {} as Record<string, Record<string, number>>,
     attemptTimes: noObservations(),
     commitTimes: noObservations(),
-    faults: {},
-    records: {},
+    faults: counter(),
+    records: counter(),
     walks: { started: 0, completed: 0, failed: 0 },
     keys: { queued: 0, answered: 0 },
     pages: 0,
     items: 0,
     deadLetters: 0,
   };
-  return { counts, keyRecords: {}, groups: {}, answers: 0, answersMs: 0, lookups: 0, failing: undefined, lastSuccessAt: undefined };
+  /** Number of records of lookups, by topic. */
+  readonly keyRecords = counter();
+  readonly groups: Record<string, GroupCounts> = {};
+  /** Number of successful attempts. `answersMs`: their total duration. */
+  answers = 0;
+  answersMs = 0;
+  /** Number of lookup batches with a response, each of which was one HTTP request. */
+  lookups = 0;
+  failing: PipelineSnapshot['failing'];
+  lastSuccessAt: number | undefined;
+}
+
+type GroupCounts = { -readonly [Name in Exclude<keyof JobGroup, 'left' | 'isExact'>]: JobGroup[Name] };
+
+function counter(): Record<string, number> {
+  return {};
 }
 
 function failingOnWall(failing: NonNullable<PipelineSnapshot['failing']>, time: SteadyTime): NonNullable<PipelineSnapshot['failing']> {
@@ -276,7 +259,8 @@ function withOutages(
 function jobGroups(
   groups: JobGroups,
   ended: Readonly<Record<string, GroupCounts>>,
-  { lanes, working }: { readonly lanes: RunGauges['lanes']; readonly working: readonly WalkRow[] },
+  lanes: RunGauges['lanes'],
+  working: readonly WalkRow[],
 ): Readonly<Record<string, JobGroup>> {
   // A walk whose end is known still counts as active in its lane for a moment. So the active ones are those of the rows.
   const leftOf = (name: string): number =>

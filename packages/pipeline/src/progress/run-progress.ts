@@ -4,25 +4,6 @@ import type { Progress } from './run-snapshot.ts';
 
 const FORECAST_EVERY_MS = 1_000;
 
-export interface RunProgressOptions {
-  readonly clock: Clock;
-  /** Returns the number of a pipeline's HTTP requests whose results are written. */
-  readonly done: (pipeline: string) => number;
-  /** Returns the mean time from a request to its response, ms. */
-  readonly requestMs: (pipeline: string) => number;
-}
-
-/** How much of a run's work is done, and when all of it will be. */
-export interface RunProgress {
-  /** Marks the forecast as out of date. */
-  noteChange(): void;
-  /** True if something has changed since the last forecast, or if that forecast is at least a second old. */
-  readonly isDue: boolean;
-  forecast(left: readonly LaneWork[]): void;
-  /** `isExact`: false if a lane of the pipeline has failed. `isTimed`: whether to include the expected finish time. */
-  of(pipeline: string, options: { readonly isExact: boolean; readonly isTimed: boolean }): Progress;
-}
-
 interface PipelineForecast extends Forecast {
   /** Number of requests that were done at the time of the forecast. */
   readonly doneBefore: number;
@@ -30,39 +11,57 @@ interface PipelineForecast extends Forecast {
 
 const NOTHING_LEFT: PipelineForecast = { requests: 0, unknown: 0, inMs: 0, doneBefore: 0 };
 
-export function runProgress({ clock, done, requestMs: meanMs }: RunProgressOptions): RunProgress {
-  let forecastAtMs = -Infinity;
-  let hasChanged = true;
-  let forecasts: ReadonlyMap<string, PipelineForecast> = new Map();
-  return {
-    noteChange() {
-      hasChanged = true;
-    },
-    get isDue() {
-      return hasChanged || clock.monotonicMs() - forecastAtMs >= FORECAST_EVERY_MS;
-    },
-    forecast(left) {
-      forecastAtMs = clock.monotonicMs();
-      hasChanged = false;
-      const now = clock.epochMs();
-      const byPipeline = [...Map.groupBy(left, ({ pipeline }) => pipeline)];
-      forecasts = new Map(
-        byPipeline.map(([pipeline, lanes]) => [
-          pipeline,
-          { ...forecast(lanes, { now, requestMs: meanMs(pipeline) }), doneBefore: done(pipeline) },
-        ]),
-      );
-    },
-    of(pipeline, { isExact, isTimed }) {
-      const now = clock.epochMs();
-      const agoMs = clock.monotonicMs() - forecastAtMs;
-      const { requests, unknown, inMs, doneBefore } = forecasts.get(pipeline) ?? NOTHING_LEFT;
-      const doneNow = done(pipeline);
-      const left = Math.max(0, requests - (doneNow - doneBefore));
-      const doneAt = Math.round(Math.max(now, now - agoMs + inMs));
-      return { done: doneNow, left, isExact: isExact && unknown === 0, ...(isTimed && left > 0 && { doneAt }) };
-    },
-  };
+/** How much of a run's work is done, and when all of it will be. */
+export class RunProgress {
+  readonly #clock: Clock;
+  readonly #done: (pipeline: string) => number;
+  readonly #requestMs: (pipeline: string) => number;
+  #forecastAtMs = -Infinity;
+  #hasChanged = true;
+  #forecasts: ReadonlyMap<string, PipelineForecast> = new Map();
+
+  /**
+   * `done`: returns the number of a pipeline's HTTP requests whose results are written. `requestMs`: returns the mean time from a request to
+   * its response, ms.
+   */
+  constructor(clock: Clock, done: (pipeline: string) => number, requestMs: (pipeline: string) => number) {
+    this.#clock = clock;
+    this.#done = done;
+    this.#requestMs = requestMs;
+  }
+
+  /** Marks the forecast as out of date. */
+  noteChange(): void {
+    this.#hasChanged = true;
+  }
+
+  /** True if something has changed since the last forecast, or if that forecast is at least a second old. */
+  get isDue(): boolean {
+    return this.#hasChanged || this.#clock.monotonicMs() - this.#forecastAtMs >= FORECAST_EVERY_MS;
+  }
+
+  forecast(left: readonly LaneWork[]): void {
+    this.#forecastAtMs = this.#clock.monotonicMs();
+    this.#hasChanged = false;
+    const now = this.#clock.epochMs();
+    const forecastOf = (pipeline: string, lanes: readonly LaneWork[]): PipelineForecast => ({
+      ...forecast(lanes, { now, requestMs: this.#requestMs(pipeline) }),
+      doneBefore: this.#done(pipeline),
+    });
+    const byPipeline = Map.groupBy(left, ({ pipeline }) => pipeline);
+    this.#forecasts = new Map(Array.from(byPipeline, ([pipeline, lanes]) => [pipeline, forecastOf(pipeline, lanes)]));
+  }
+
+  /** `isExact`: false if a lane of the pipeline has failed. `isTimed`: whether to include the expected finish time. */
+  of(pipeline: string, isExact: boolean, isTimed: boolean): Progress {
+    const now = this.#clock.epochMs();
+    const agoMs = this.#clock.monotonicMs() - this.#forecastAtMs;
+    const { requests, unknown, inMs, doneBefore } = this.#forecasts.get(pipeline) ?? NOTHING_LEFT;
+    const done = this.#done(pipeline);
+    const left = Math.max(0, requests - (done - doneBefore));
+    const doneAt = Math.round(Math.max(now, now - agoMs + inMs));
+    return { done, left, isExact: isExact && unknown === 0, ...(isTimed && left > 0 && { doneAt }) };
+  }
 }
 
 export function totalProgress(all: readonly Progress[]): Progress {
