@@ -53,7 +53,7 @@ const COUNT_AGAIN_MS = 5_000;
 /** Counts the requests in a lane's topic that the lane hasn't taken yet, and keeps only totals. */
 export class LaneBacklog {
   /** Number of walks of each group, if the pipeline has groups. */
-  readonly groups = new Map<string, number>();
+  readonly groups: Map<string, number> = new Map();
   walks = 0;
   /** Total pages of the walks of known size. */
   pages = 0;

@@ -10,198 +10,185 @@ import type { JobGroup, KeysRow, PipelineSnapshot, RunSnapshot, WalkRow } from '
 import { type SteadyTime, steadyTime } from '../events/steady-time.ts';
 import { WalkRows } from './walk-rows.ts';
 
-export interface RunModelOptions {
-  readonly clock: Clock;
-  readonly pipelines: readonly Pick<Pipeline, 'name' | 'unit' | 'pageItems' | 'groups'>[];
-}
+type ModelledPipeline = Pick<Pipeline, 'name' | 'unit' | 'pageItems' | 'groups'>;
 
-export interface RunModel {
-  apply(event: RunEvent): void;
-  /** Adds the duration of a durable transaction of a pipeline's lane. */
-  committed(pipeline: string, ms: number): void;
+const KEPT_DEAD_LETTERS = 20;
+
+/** Collects the parts of a run's events that a snapshot shows, in bounded memory. */
+export class RunModel {
   readonly time: SteadyTime;
+  readonly #clock: Clock;
+  readonly #pipelines: readonly ModelledPipeline[];
+  readonly #startedAt: number;
+  readonly #totals: Map<string, Totals>;
+  readonly #walks = new WalkRows();
+  readonly #failedLanes = new Map<string, RunSnapshot['failedLanes'][number]>();
+  readonly #blockedLanes = new Map<string, RunSnapshot['blockedLanes'][number]>();
+  readonly #byTopic = counter();
+  readonly #deadLetters: { at: number; topic: string; key: string; error: Reason }[] = [];
+  readonly #progress: RunProgress;
+  #lanesAssigned: number | undefined;
+  #lanesElsewhere = 0;
+  #lastEventAt: number;
+
+  constructor(clock: Clock, pipelines: readonly ModelledPipeline[]) {
+    this.time = steadyTime(clock);
+    this.#clock = clock;
+    this.#pipelines = pipelines;
+    this.#startedAt = this.#lastEventAt = this.time.now();
+    this.#totals = new Map(pipelines.map((one) => [one.name, new Totals()]));
+    this.#progress = new RunProgress(
+      clock,
+      (pipeline) => this.#of(pipeline).done,
+      (pipeline) => this.#of(pipeline).requestMs,
+    );
+  }
+
+  apply(event: RunEvent): void {
+    this.#lastEventAt = this.time.now();
+    this.#progress.noteChange();
+    switch (event.type) {
+      case 'attempt':
+        return this.#of(event.pipeline).attempt(event, this.#lastEventAt);
+      case 'request-started':
+        if (this.#walks.started(event)) this.#of(event.pipeline).counts.walks.started += 1;
+        return;
+      case 'page-written':
+        this.#of(event.pipeline).pageWritten(event.items, event.group);
+        return this.#walks.pageWritten(event.request, event.page, event.items);
+      case 'request-completed':
+        this.#of(event.pipeline).ended('completed', event.group);
+        return this.#walks.end(event.request, { state: 'completed', pages: event.pages });
+      case 'request-failed':
+        this.#of(event.pipeline).ended('failed', event.group);
+        return this.#walks.end(event.request, { state: 'failed', error: event.error });
+      case 'keys-queued':
+        this.#of(event.pipeline).counts.keys.queued += event.count;
+        return;
+      case 'keys-answered':
+        this.#of(event.pipeline).counts.keys.answered += event.count;
+        return;
+      case 'records-written':
+        return this.#of(event.pipeline).recordsWritten(event.counts, event.kind === 'keys');
+      case 'after-written':
+        return this.#of(event.pipeline).recordsWritten(event.counts, false);
+      case 'dead-letter':
+        return this.#deadLetter(event);
+      case 'lanes-assigned':
+        this.#lanesAssigned = event.lanes;
+        return;
+      case 'lanes-elsewhere':
+        this.#lanesElsewhere = event.lanes;
+        return;
+      case 'lane-opened':
+        return void this.#failedLanes.delete(laneName(event));
+      case 'lane-left':
+        return this.#laneLeft(event);
+      case 'requests-blocked': {
+        const { pipeline, lane, offset, since } = event;
+        return void this.#blockedLanes.set(laneName(event), { pipeline, lane, offset, since });
+      }
+      case 'requests-readable':
+        return void this.#blockedLanes.delete(laneName(event));
+      case 'notice':
+      case 'service-unavailable':
+      case 'service-available':
+    }
+  }
+
+  /** Adds the duration of a durable transaction of a pipeline's lane. */
+  committed(pipeline: string, ms: number): void {
+    observe(this.#of(pipeline).counts.commitTimes, ms);
+  }
+
   /** Returns when the attempts of a pipeline started to fail, on the clock of `time`. Undefined while they don't. */
-  readonly failingSince: (pipeline: string) => number | undefined;
+  failingSince(pipeline: string): number | undefined {
+    return this.#of(pipeline).failing?.since;
+  }
+
+  /** Renews the forecast for the run's last snapshot, which gets no `left`. Call it when the run is told to stop, and when it has ended. */
+  forecast(left: readonly LaneWork[]): void {
+    this.#progress.forecast(left);
+  }
+
   /**
    * Returns the state of the run. Calls `left`, which returns the remaining work, if an event has come since the last forecast, or if that
    * forecast is at least a second old. Without `left`, the snapshot has the last forecast, and no finish time.
    */
-  snapshot(gauges: RunGauges, left?: () => readonly LaneWork[]): RunSnapshot;
-  /** Renews the forecast for the run's last snapshot, which gets no `left`. Call it when the run is told to stop, and when it has ended. */
-  forecast(left: readonly LaneWork[]): void;
-}
+  snapshot(gauges: RunGauges, left?: () => readonly LaneWork[]): RunSnapshot {
+    const { time } = this;
+    if (left !== undefined && this.#progress.isDue) this.#progress.forecast(left());
+    const rows = [...this.#walks.rows(gauges.work)];
+    const pipelines = Array.from(this.#totals, ([name, own]): readonly [string, PipelineSnapshot] => [
+      name,
+      this.#pipelineSnapshot(name, own, gauges, rows, left !== undefined),
+    ]);
+    return {
+      startedAt: time.onWall(this.#startedAt),
+      now: this.#clock.epochMs(),
+      lastEventAt: time.onWall(this.#lastEventAt),
+      pipelines: Object.fromEntries(pipelines),
+      work: [...rows, ...[...this.#totals].flatMap(([name, own]) => keysRow(name, own, gauges))],
+      budgets: gauges.budgets,
+      credits: gauges.credits,
+      lanes: gauges.lanes,
+      failedLanes: [...this.#failedLanes.values()],
+      blockedLanes: [...this.#blockedLanes.values()],
+      ...(this.#lanesAssigned !== undefined && { lanesAssigned: this.#lanesAssigned }),
+      lanesElsewhere: this.#lanesElsewhere,
+      deadLetters: {
+        total: sum(Object.values(this.#byTopic)),
+        byTopic: { ...this.#byTopic },
+        last: this.#deadLetters.map((deadLetter) => ({ ...deadLetter, at: time.onWall(deadLetter.at) })),
+      },
+      progress: totalProgress(pipelines.map(([, { progress }]) => progress)),
+    };
+  }
 
-const KEPT_DEAD_LETTERS = 20;
-/** Collects the parts of a run's events that a snapshot shows, in bounded memory. */
-export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
-  const time = steadyTime(clock);
-  const startedAt = time.now();
-  const totals = new Map(pipelines.map((one) => [one.name, new Totals()]));
-  const walks = new WalkRows();
-  const failedLanes = new Map<string, RunSnapshot['failedLanes'][number]>();
-  const blockedLanes = new Map<string, RunSnapshot['blockedLanes'][number]>();
-  const byTopic: Record<string, number> = {};
-  const deadLetters: { at: number; topic: string; key: string; error: Reason }[] = [];
-  let lanesAssigned: number | undefined;
-  let lanesElsewhere = 0;
-  let lastEventAt = startedAt;
+  #pipelineSnapshot(name: string, own: Totals, gauges: RunGauges, rows: readonly WalkRow[], isTimed: boolean): PipelineSnapshot {
+    const { time } = this;
+    const { failing, lastSuccessAt } = own;
+    const known = this.#pipelines.find((one) => one.name === name);
+    const groups =
+      known?.groups &&
+      jobGroups(
+        known.groups,
+        own.groups,
+        gauges.lanes.filter(({ pipeline }) => pipeline === name),
+        rows.filter(({ pipeline, state }) => pipeline === name && state === 'working'),
+      );
+    const isGrowing = Object.values(groups ?? {}).some(({ isExact }) => !isExact);
+    const hasFailed = this.#failedLanes.values().some(({ pipeline }) => pipeline === name);
+    return {
+      ...structuredClone(own.counts),
+      unit: known?.unit ?? 'records',
+      ...(known?.pageItems !== undefined && { pageItems: known.pageItems }),
+      ...(failing !== undefined && { failing: withOutages(failingOnWall(failing, time), gauges.outages, name) }),
+      ...(lastSuccessAt !== undefined && { lastSuccessAt: time.onWall(lastSuccessAt) }),
+      ...(groups !== undefined && { groups }),
+      progress: this.#progress.of(name, !hasFailed && !isGrowing, isTimed),
+    };
+  }
 
-  const of = (pipeline: string): Totals => {
-    const known = totals.get(pipeline) ?? new Totals();
-    totals.set(pipeline, known);
+  #of(pipeline: string): Totals {
+    const known = this.#totals.get(pipeline) ?? new Totals();
+    this.#totals.set(pipeline, known);
     return known;
-  };
-  const groupOf = (pipeline: string, group: string | undefined): readonly GroupCounts[] =>
-    group === undefined ? [] : [(of(pipeline).groups[group] ??= { done: 0, failed: 0, pages: 0, items: 0 })];
-  const count = (counts: Record<string, number>, more: Readonly<Record<string, number>>): void => {
-    for (const [name, number] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + number;
-  };
-  const changes: { readonly [Type in RunEvent['type']]?: (event: Extract<RunEvent, { type: Type }>, at: number) => void } = {
-    'request-started'(event) {
-      if (walks.started(event)) of(event.pipeline).counts.walks.started += 1;
-    },
-    'page-written'({ pipeline, request, page, items, group }) {
-      for (const counts of [of(pipeline).counts, ...groupOf(pipeline, group)]) {
-        counts.pages += 1;
-        counts.items += items;
-      }
-      walks.pageWritten(request, page, items);
-    },
-    'request-completed'({ pipeline, request, pages, group }) {
-      of(pipeline).counts.walks.completed += 1;
-      for (const counts of groupOf(pipeline, group)) counts.done += 1;
-      walks.end(request, { state: 'completed', pages });
-    },
-    'request-failed'({ pipeline, request, error, group }) {
-      of(pipeline).counts.walks.failed += 1;
-      for (const counts of groupOf(pipeline, group)) counts.failed += 1;
-      walks.end(request, { state: 'failed', error });
-    },
-    'keys-queued'({ pipeline, count: more }) {
-      of(pipeline).counts.keys.queued += more;
-    },
-    'keys-answered'({ pipeline, count: more }) {
-      of(pipeline).counts.keys.answered += more;
-    },
-    'records-written'({ pipeline, kind, counts }) {
-      count(of(pipeline).counts.records, counts);
-      if (kind !== 'keys') return;
-      of(pipeline).lookups += 1;
-      count(of(pipeline).keyRecords, counts);
-    },
-    'after-written': ({ pipeline, counts }) => count(of(pipeline).counts.records, counts),
-    'dead-letter'({ pipeline, topic, key, error }, at) {
-      of(pipeline).counts.deadLetters += 1;
-      count(byTopic, { [topic]: 1 });
-      deadLetters.push({ at, topic, key, error });
-      if (deadLetters.length > KEPT_DEAD_LETTERS) deadLetters.shift();
-    },
-    attempt({ pipeline, credential, outcome, status, reason = '', retryInMs, durationMs }, at) {
-      const own = of(pipeline);
-      count(own.counts.attempts, { [outcome]: 1 });
-      count((own.counts.credentials[credential] ??= {}), { [outcome]: 1 });
-      observe(own.counts.attemptTimes, durationMs);
-      if (outcome === 'ok') {
-        own.lastSuccessAt = at;
-        own.answers += 1;
-        own.answersMs += durationMs;
-      }
-      if (outcome === 'transient' || outcome === 'rate-limited') count(own.counts.faults, { [String(status ?? 'none')]: 1 });
-      if (outcome !== 'transient') {
-        own.failing = undefined;
-        return;
-      }
-      const retryAt = retryInMs === undefined ? undefined : at + retryInMs;
-      own.failing = {
-        since: own.failing?.since ?? at - durationMs,
-        attempts: (own.failing?.attempts ?? 0) + 1,
-        reason,
-        ...(retryAt !== undefined && { retryAt }),
-      };
-    },
-    'lanes-assigned'({ lanes }) {
-      lanesAssigned = lanes;
-    },
-    'lanes-elsewhere'({ lanes }) {
-      lanesElsewhere = lanes;
-    },
-    'lane-opened': ({ pipeline, lane }) => void failedLanes.delete(laneName(pipeline, lane)),
-    'lane-left'({ pipeline, lane, reason = '', failed }) {
-      const name = laneName(pipeline, lane);
-      walks.leave({ pipeline, lane });
-      blockedLanes.delete(name);
-      if (failed === true) failedLanes.set(name, { pipeline, lane, reason });
-    },
-    'requests-blocked': ({ pipeline, lane, offset, since }) =>
-      void blockedLanes.set(laneName(pipeline, lane), { pipeline, lane, offset, since }),
-    'requests-readable': ({ pipeline, lane }) => void blockedLanes.delete(laneName(pipeline, lane)),
-  };
+  }
 
-  const done = (pipeline: string): number => of(pipeline).counts.pages + of(pipeline).lookups;
-  const requestMs = (pipeline: string): number => of(pipeline).answersMs / Math.max(1, of(pipeline).answers);
-  const progress = new RunProgress(clock, done, requestMs);
+  #deadLetter({ pipeline, topic, key, error }: Extract<RunEvent, { type: 'dead-letter' }>): void {
+    this.#of(pipeline).counts.deadLetters += 1;
+    add(this.#byTopic, { [topic]: 1 });
+    this.#deadLetters.push({ at: this.#lastEventAt, topic, key, error });
+    if (this.#deadLetters.length > KEPT_DEAD_LETTERS) this.#deadLetters.shift();
+  }
 
-  return {
-    apply(event) {
-      lastEventAt = time.now();
-      progress.noteChange();
-      (changes[event.type] as ((event: RunEvent, at: number) => void) | undefined)?.(event, lastEventAt);
-    },
-    committed: (pipeline, ms) => observe(of(pipeline).counts.commitTimes, ms),
-    time,
-    failingSince: (pipeline) => of(pipeline).failing?.since,
-    forecast: (left) => progress.forecast(left),
-    snapshot(gauges, left) {
-      const now = clock.epochMs();
-      if (left !== undefined && progress.isDue) progress.forecast(left());
-      const failed = new Set(Array.from(failedLanes.values(), ({ pipeline }) => pipeline));
-      const rows = [...walks.rows(gauges.work)];
-      const shown = [...totals].map(([name, { failing, lastSuccessAt, counts, groups: ended }]): [string, PipelineSnapshot] => {
-        const known = pipelines.find((one) => one.name === name);
-        const groups =
-          known?.groups &&
-          jobGroups(
-            known.groups,
-            ended,
-            gauges.lanes.filter(({ pipeline }) => pipeline === name),
-            rows.filter(({ pipeline, state }) => pipeline === name && state === 'working'),
-          );
-        const isGrowing = Object.values(groups ?? {}).some(({ isExact }) => !isExact);
-        return [
-          name,
-          {
-            ...structuredClone(counts),
-            unit: known?.unit ?? 'records',
-            ...(known?.pageItems !== undefined && { pageItems: known.pageItems }),
-            ...(failing !== undefined && { failing: withOutages(failingOnWall(failing, time), gauges.outages, name) }),
-            ...(lastSuccessAt !== undefined && { lastSuccessAt: time.onWall(lastSuccessAt) }),
-            ...(groups !== undefined && { groups }),
-            progress: progress.of(name, !failed.has(name) && !isGrowing, left !== undefined),
-          },
-        ];
-      });
-      return {
-        startedAt: time.onWall(startedAt),
-        now,
-        lastEventAt: time.onWall(lastEventAt),
-        pipelines: Object.fromEntries(shown),
-        work: [...rows, ...[...totals].flatMap(([name, own]) => keysRow(name, own, gauges))],
-        budgets: gauges.budgets,
-        credits: gauges.credits,
-        lanes: gauges.lanes,
-        failedLanes: [...failedLanes.values()],
-        blockedLanes: [...blockedLanes.values()],
-        ...(lanesAssigned !== undefined && { lanesAssigned }),
-        lanesElsewhere,
-        deadLetters: {
-          total: sum(Object.values(byTopic)),
-          byTopic: { ...byTopic },
-          last: deadLetters.map((deadLetter) => ({ ...deadLetter, at: time.onWall(deadLetter.at) })),
-        },
-        progress: totalProgress(shown.map(([, pipeline]) => pipeline.progress)),
-      };
-    },
-  };
+  #laneLeft(event: Extract<RunEvent, { type: 'lane-left' }>): void {
+    const { pipeline, lane, reason = '', failed } = event;
+    this.#walks.leave({ pipeline, lane });
+    this.#blockedLanes.delete(laneName(event));
+    if (failed === true) this.#failedLanes.set(laneName(event), { pipeline, lane, reason });
+  }
 }
 
 /** What has happened to a pipeline since the run began. */
@@ -222,19 +209,71 @@ class Totals {
   /** Number of records of lookups, by topic. */
   readonly keyRecords = counter();
   readonly groups: Record<string, GroupCounts> = {};
-  /** Number of successful attempts. `answersMs`: their total duration. */
-  answers = 0;
-  answersMs = 0;
-  /** Number of lookup batches with a response, each of which was one HTTP request. */
-  lookups = 0;
   failing: PipelineSnapshot['failing'];
   lastSuccessAt: number | undefined;
+  /** Number of lookup batches with a response, each of which was one HTTP request. */
+  #lookups = 0;
+  #answers = 0;
+  #answersMs = 0;
+
+  /** Number of HTTP requests whose results are written. */
+  get done(): number {
+    return this.counts.pages + this.#lookups;
+  }
+
+  /** Mean time from a request to its response, ms. */
+  get requestMs(): number {
+    return this.#answersMs / Math.max(1, this.#answers);
+  }
+
+  attempt(event: Extract<RunEvent, { type: 'attempt' }>, at: number): void {
+    const { credential, outcome, status, reason = '', retryInMs, durationMs } = event;
+    add(this.counts.attempts, { [outcome]: 1 });
+    add((this.counts.credentials[credential] ??= {}), { [outcome]: 1 });
+    observe(this.counts.attemptTimes, durationMs);
+    if (outcome === 'ok') {
+      this.lastSuccessAt = at;
+      this.#answers += 1;
+      this.#answersMs += durationMs;
+    }
+    if (outcome === 'transient' || outcome === 'rate-limited') add(this.counts.faults, { [String(status ?? 'none')]: 1 });
+    const { since = at - durationMs, attempts = 0 } = this.failing ?? {};
+    const retryAt = retryInMs === undefined ? {} : { retryAt: at + retryInMs };
+    this.failing = outcome === 'transient' ? { since, attempts: attempts + 1, reason, ...retryAt } : undefined;
+  }
+
+  pageWritten(items: number, group: string | undefined): void {
+    for (const counts of [this.counts, ...this.#groupOf(group)]) {
+      counts.pages += 1;
+      counts.items += items;
+    }
+  }
+
+  ended(state: 'completed' | 'failed', group: string | undefined): void {
+    this.counts.walks[state] += 1;
+    for (const counts of this.#groupOf(group)) counts[state === 'completed' ? 'done' : 'failed'] += 1;
+  }
+
+  recordsWritten(counts: Readonly<Record<string, number>>, areOfKeys: boolean): void {
+    add(this.counts.records, counts);
+    if (!areOfKeys) return;
+    this.#lookups += 1;
+    add(this.keyRecords, counts);
+  }
+
+  #groupOf(group: string | undefined): readonly GroupCounts[] {
+    return group === undefined ? [] : [(this.groups[group] ??= { done: 0, failed: 0, pages: 0, items: 0 })];
+  }
 }
 
 type GroupCounts = { -readonly [Name in Exclude<keyof JobGroup, 'left' | 'isExact'>]: JobGroup[Name] };
 
 function counter(): Record<string, number> {
   return {};
+}
+
+function add(counts: Record<string, number>, more: Readonly<Record<string, number>>): void {
+  for (const [name, number] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + number;
 }
 
 function failingOnWall(failing: NonNullable<PipelineSnapshot['failing']>, time: SteadyTime): NonNullable<PipelineSnapshot['failing']> {
@@ -297,7 +336,7 @@ function keysRow(pipeline: string, { counts: { keys }, keyRecords }: Totals, { l
   ];
 }
 
-function laneName(pipeline: string, lane: number): string {
+function laneName({ pipeline, lane }: { readonly pipeline: string; readonly lane: number }): string {
   return `${pipeline}/${lane}`;
 }
 

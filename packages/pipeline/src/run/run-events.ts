@@ -3,12 +3,12 @@ import type { Observable } from 'rxjs';
 import type { Pipeline } from '../definition/pipeline.ts';
 import { eventStream } from '../events/event-stream.ts';
 import type { LaneGauge, RunEvent } from '../events/events.ts';
-import { runModel } from '../progress/run-model.ts';
+import { RunModel } from '../progress/run-model.ts';
 import { serviceWatch } from './service-watch.ts';
 
 /** Passes the events of a run to its model, to the subscribers of `Running.events`, and to `onEvent`. */
 export class RunEvents {
-  readonly model: ReturnType<typeof runModel>;
+  readonly model: RunModel;
   readonly #onEvent: ((event: RunEvent) => void) | undefined;
   readonly #stream = eventStream();
   readonly #watchService: ReturnType<typeof serviceWatch>;
@@ -17,9 +17,9 @@ export class RunEvents {
   #isObserverBroken = false;
 
   constructor(clock: Clock, pipelines: readonly Pipeline[], onEvent: ((event: RunEvent) => void) | undefined) {
-    this.model = runModel({ clock, pipelines });
+    this.model = new RunModel(clock, pipelines);
     this.#onEvent = onEvent;
-    this.#watchService = serviceWatch({ ...this.model, emit: this.emit });
+    this.#watchService = serviceWatch(this.model, this.emit);
   }
 
   get all(): Observable<RunEvent> {

@@ -1,7 +1,7 @@
 import { virtualClock } from '@headgate/throttle/testing';
 import { expect, it } from 'vitest';
 import type { RunEvent } from '../events/events.ts';
-import { runModel } from '../progress/run-model.ts';
+import { RunModel } from '../progress/run-model.ts';
 import { serviceWatch } from './service-watch.ts';
 
 type Attempt = Extract<RunEvent, { type: 'attempt' }>;
@@ -9,8 +9,8 @@ type Attempt = Extract<RunEvent, { type: 'attempt' }>;
 function watched() {
   const clock = virtualClock();
   const told: RunEvent[] = [];
-  const model = runModel({ clock, pipelines: [] });
-  const watch = serviceWatch({ ...model, emit: (event) => void told.push(event) });
+  const model = new RunModel(clock, []);
+  const watch = serviceWatch(model, (event) => void told.push(event));
   const attempt = (outcome: Attempt['outcome'], pipeline = 'crm', durationMs = 0): void => {
     const event: Attempt = {
       type: 'attempt',
