@@ -31,6 +31,7 @@ import { assertKnownKafkajs } from './client/transport.ts';
 import { failureText, refusal, verdictOf } from './client/driver-errors.ts';
 import { Cluster, type ClusterConfig } from './client/cluster.ts';
 import { isNoneReady, refusesToken } from './client/error-kinds.ts';
+import { isCompacted } from './admin/topic-requirements.ts';
 import { createTopics, describeAllTopics, topicOffsets } from './admin/topics.ts';
 import { groupOffsets } from './reader/group-offsets.ts';
 import { awaitHandover, holderToSpare } from './lane/handover.ts';
@@ -257,9 +258,10 @@ class KafkaTopicLog implements TopicLog {
     return await this.#cluster.run(async (cluster) => {
       const infos: TopicInfo[] = [];
       for (const [name, description] of topics) {
-        const { id, partitions, compacted } = description;
-        const offsets = withOffsets ? await topicOffsets(cluster, name, description) : [];
-        if (offsets !== undefined) infos.push({ name, partitions, compacted, offsets, ...(id !== undefined && { id }) });
+        const { id, partitions } = description;
+        const offsets = withOffsets ? await topicOffsets(cluster, name, partitions) : [];
+        if (offsets !== undefined)
+          infos.push({ name, partitions, compacted: isCompacted(description), offsets, ...(id !== undefined && { id }) });
       }
       return infos;
     });
@@ -430,7 +432,7 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async #assertCompacted(topic: string): Promise<void> {
-    if ((await this.#metadata.describe(topic)).compacted) return;
+    if (isCompacted(await this.#metadata.describe(topic))) return;
     throw new TopicMismatchError({ topic, reason: 'is not compacted. State needs a compacted topic.' });
   }
 

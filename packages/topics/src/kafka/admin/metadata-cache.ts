@@ -2,7 +2,8 @@ import { partitionForKey } from '../../partition-for-key.ts';
 import { InvalidRecordError, TopicUnknownError } from '../../topic-errors.ts';
 import type { NewRecord, RecordLimit, RecordSeries, TopicPartition } from '../../topic-log.ts';
 import { isTopicUnknown } from '../client/error-kinds.ts';
-import { type TopicDescription, describeTopics } from './topics.ts';
+import { type FoundTopic, isCompacted, maxMessageBytes } from './topic-requirements.ts';
+import { describeTopics } from './topics.ts';
 import type { Client } from '../client/retry.ts';
 import { hasPartition } from '../client/topic-metadata.ts';
 import { messageBytesFor, recordBytes } from '../wire/record-size.ts';
@@ -13,19 +14,19 @@ export type WithPartition<Record extends NewRecord | RecordSeries> = Record & { 
 export class MetadataCache {
   readonly #client: Client;
   /** Deleted topics stay with 0 partitions, because appends in flight to them still need the size limit. */
-  readonly #topics = new Map<string, TopicDescription>();
+  readonly #topics = new Map<string, FoundTopic>();
 
   constructor(client: Client) {
     this.#client = client;
   }
 
   /** Throws `TopicUnknownError`. */
-  async describe(topic: string): Promise<TopicDescription> {
+  async describe(topic: string): Promise<FoundTopic> {
     return await this.assertPartition(topic, 0);
   }
 
   /** Throws `TopicUnknownError`. */
-  async assertPartition(topic: string, partition: number): Promise<TopicDescription> {
+  async assertPartition(topic: string, partition: number): Promise<FoundTopic> {
     const known = this.#topics.get(topic);
     if (known !== undefined && hasPartition(known.partitions, partition)) return known;
     return assertExists(await this.refresh([{ topic, partition }]), { topic, partition });
@@ -53,7 +54,7 @@ export class MetadataCache {
   }
 
   /** Fetches fresh metadata of the topics of these partitions. Resolves to the topics that exist. */
-  async refresh(topicPartitions: readonly TopicPartition[]): Promise<ReadonlyMap<string, TopicDescription>> {
+  async refresh(topicPartitions: readonly TopicPartition[]): Promise<ReadonlyMap<string, FoundTopic>> {
     const wanted = new Map<string, number>();
     for (const { topic, partition } of topicPartitions) {
       const known = this.#topics.get(topic)?.partitions ?? 0;
@@ -68,26 +69,27 @@ export class MetadataCache {
     return found;
   }
 
-  note(descriptions: ReadonlyMap<string, TopicDescription>): void {
+  note(descriptions: ReadonlyMap<string, FoundTopic>): void {
     for (const [topic, description] of descriptions) this.#topics.set(topic, description);
   }
 
   /** `max.message.bytes` of a topic in the cache; 1,000,000 for any other topic. */
   maxMessageBytes(topic: string): number {
-    return this.#topics.get(topic)?.maxMessageBytes ?? 1_000_000;
+    const found = this.#topics.get(topic);
+    return found === undefined ? 1_000_000 : maxMessageBytes(found);
   }
 
   /** Fetches the limit again, because it can be changed at any time. Throws `TopicUnknownError`. */
   async recordLimit(topic: string): Promise<RecordLimit> {
     const place = { topic, partition: 0 };
-    const { maxMessageBytes: value } = assertExists(await this.refresh([place]), place);
+    const value = maxMessageBytes(assertExists(await this.refresh([place]), place));
     return { bytes: recordBytes(value), setting: { name: 'max.message.bytes', value, neededFor: messageBytesFor } };
   }
 
   /** Adds a partition to each record that has none. Throws `TopicUnknownError` and `InvalidRecordError`. */
   async withPartitions<Record extends NewRecord | RecordSeries>(records: readonly Record[]): Promise<readonly WithPartition<Record>[]> {
     const placed: WithPartition<Record>[] = [];
-    let last: { readonly topic: string; readonly description: TopicDescription } | undefined;
+    let last: { readonly topic: string; readonly description: FoundTopic } | undefined;
     for (const record of records) {
       const { topic, key } = record;
       // Look a topic up once for all consecutive records of it, because there can be thousands.
@@ -95,7 +97,7 @@ export class MetadataCache {
       const partition = record.partition ?? (key === null ? 0 : partitionForKey(key, last.description.partitions));
       if (!hasPartition(last.description.partitions, partition))
         last = { topic, description: await this.assertPartition(topic, partition) };
-      if (last.description.compacted && key === null) {
+      if (isCompacted(last.description) && key === null) {
         throw new InvalidRecordError({ topic, reason: 'has no key; a compacted topic keeps the newest record per key.' });
       }
       placed.push({ ...record, partition });
@@ -104,7 +106,7 @@ export class MetadataCache {
   }
 }
 
-function assertExists(found: ReadonlyMap<string, TopicDescription>, { topic, partition }: TopicPartition): TopicDescription {
+function assertExists(found: ReadonlyMap<string, FoundTopic>, { topic, partition }: TopicPartition): FoundTopic {
   const description = found.get(topic);
   if (description === undefined) throw new TopicUnknownError({ topic, partition: null, partitions: null });
   if (!hasPartition(description.partitions, partition))

@@ -14,7 +14,7 @@ test('a broker that knows a new topic describes it, in whatever order the broker
   expect({ made, created, descriptions: [...descriptions] }).toEqual({
     made: ['records'],
     created: ['records'],
-    descriptions: [['records', { partitions: 1, compacted: false, maxMessageBytes: 8_388_608 }]],
+    descriptions: [['records', { partitions: 1, copies: 1, settings: new Map([['max.message.bytes', '8388608']]) }]],
   });
 });
 

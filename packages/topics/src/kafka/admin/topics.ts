@@ -6,11 +6,11 @@ import type { CreatedTopics, NewTopicSpec, TopicInfo, TopicSpec } from '../../to
 import type { Cluster } from '../client/cluster.ts';
 import { chain, isAnswer, refusalText, verdictOf } from '../client/driver-errors.ts';
 import { partitionKey } from '../../topic-partition.ts';
-import { assertPartitions, partitionOffsets } from '../reader/fetch.ts';
+import { partitionsOf, partitionOffsets } from '../reader/fetch.ts';
 import { listOffsets } from '../requests/offsets.ts';
 import { createPartitions, createTopics as createTopicsRequest, describeConfigs } from '../requests/topics.ts';
 import { assertCoordinators } from './coordinators.ts';
-import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, warnings } from './topic-requirements.ts';
+import { type FoundTopic, READ_SETTINGS, isCompacted, mismatches, warnings } from './topic-requirements.ts';
 import { type FoundTopics, certainTopicMetadata, topicMetadata } from '../client/topic-metadata.ts';
 
 /** Brokers stamp the records of all topics, so that neither their ages nor a search by time depends on the clients' clocks. */
@@ -35,14 +35,6 @@ const POLL_MS = 20;
 const BROKERS_WITHIN_MS = 3_000;
 const PAUSES = { leastMs: 50, firstMs: 200, mostMs: 400 };
 
-export interface TopicDescription {
-  readonly id: string | undefined;
-  readonly partitions: number;
-  readonly compacted: boolean;
-  /** Maximum bytes of a record batch. */
-  readonly maxMessageBytes: number;
-}
-
 export interface CreateTopicsOptions {
   readonly cluster: Cluster;
   readonly topics: readonly NewTopicSpec[];
@@ -53,7 +45,7 @@ export interface CreateTopicsOptions {
 
 export interface PreparedTopics extends CreatedTopics {
   /** Descriptions of the topics that exist afterwards. */
-  readonly descriptions: ReadonlyMap<string, TopicDescription>;
+  readonly descriptions: ReadonlyMap<string, FoundTopic>;
 }
 
 /** Creates missing topics, and adds partitions to those with too few. Throws before it changes anything if an existing topic doesn't fit. */
@@ -80,7 +72,7 @@ export async function createTopics({ cluster, topics, replication, validateOnly 
   const now = changed.length === 0 ? existing : new Map([...existing, ...(await knownTopics(cluster, changed, existing))]);
   const starts = await stateStarts(cluster, existing);
   return {
-    descriptions: descriptionsOf(now),
+    descriptions: now,
     created: missing.map(({ name }) => name),
     grown: known.flatMap(({ spec: { name, partitions: to }, found: { partitions: from } }) =>
       from < to ? [{ topic: name, from, to }] : [],
@@ -149,30 +141,23 @@ async function knownTopics(
 }
 
 /** Descriptions of all topics except those whose names begin with `__`, such as the brokers' internal ones. */
-export async function describeAllTopics(cluster: Cluster): Promise<ReadonlyMap<string, TopicDescription>> {
+export async function describeAllTopics(cluster: Cluster): Promise<ReadonlyMap<string, FoundTopic>> {
   const broker = await cluster.anyBroker();
   const all = [...(await topicMetadata(cluster, null, broker))].filter(([name]) => !name.startsWith('__'));
-  return descriptionsOf(await describedTopics(cluster, broker, new Map(all)));
+  return await describedTopics(cluster, broker, new Map(all));
 }
 
 /** Describes the topics that exist. A topic counts as missing, or as having fewer partitions than `wanted`, as in `certainTopicMetadata`. */
-export async function describeTopics(
-  cluster: Cluster,
-  wanted: ReadonlyMap<string, number>,
-): Promise<ReadonlyMap<string, TopicDescription>> {
+export async function describeTopics(cluster: Cluster, wanted: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, FoundTopic>> {
   const found = await certainTopicMetadata(cluster, wanted);
-  return descriptionsOf(await describedTopics(cluster, await cluster.anyBroker(), found));
+  return await describedTopics(cluster, await cluster.anyBroker(), found);
 }
 
 /** A topic's current offsets; undefined if one of the described partitions no longer exists. */
-export async function topicOffsets(
-  cluster: Cluster,
-  name: string,
-  { partitions: count }: TopicDescription,
-): Promise<TopicInfo['offsets'] | undefined> {
+export async function topicOffsets(cluster: Cluster, name: string, count: number): Promise<TopicInfo['offsets'] | undefined> {
   const partitions = Array.from({ length: count }, (_, partition) => partition);
   try {
-    await assertPartitions(cluster, name, partitions);
+    await partitionsOf(cluster, name, partitions);
   } catch (error) {
     if (error instanceof TopicUnknownError) return undefined;
     throw error;
@@ -193,15 +178,6 @@ async function stateStarts(cluster: Cluster, topics: ReadonlyMap<string, FoundTo
   const starts = await cluster.ask(listOffsets, { topicPartitions, which: 'earliest' }).catch(() => new Map<string, number>());
   const byTopic = Map.groupBy(topicPartitions, ({ topic }) => topic);
   return new Map([...byTopic].map(([topic, places]) => [topic, places.map((place) => starts.get(partitionKey(place)) ?? 0)]));
-}
-
-function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<string, TopicDescription> {
-  return new Map(
-    [...topics].map(([name, topic]) => [
-      name,
-      { id: topic.id, partitions: topic.partitions, compacted: isCompacted(topic), maxMessageBytes: maxMessageBytes(topic) },
-    ]),
-  );
 }
 
 async function createMissing({ cluster, topics: missing, replication, validateOnly }: CreateTopicsOptions): Promise<void> {

@@ -10,6 +10,7 @@ import { BrokerConnection, type ConnectionOptions } from './broker-connection.ts
 import { ConnectionError } from './connection-error.ts';
 import { type DriverError, chain, kindOf } from './driver-errors.ts';
 import { KAFKA_ERRORS } from './kafka-errors.ts';
+import { partitionNumbers } from './topic-metadata.ts';
 
 const NO_LEADER = -1;
 const PAUSES = { firstMs: 8, mostMs: 200 };
@@ -72,8 +73,8 @@ export class Cluster {
   /** The numbers of a topic's partitions, ascending. Throws the broker's error if it doesn't know the topic. */
   async partitions(topic: string): Promise<readonly number[]> {
     await this.know([topic]);
-    const { partitionMetadata = [] } = this.#topics.get(topic) ?? {};
-    return partitionMetadata.map(({ partitionId }) => partitionId).toSorted((a, b) => a - b);
+    const found = this.#topics.get(topic);
+    return found === undefined ? [] : partitionNumbers(found);
   }
 
   /** Forgets the leaders, so that the next request fetches them. */

@@ -62,6 +62,11 @@ export function partitionCount(topic: TopicMetadata | undefined): number {
   return topic?.partitionMetadata.length ?? 0;
 }
 
+/** The numbers of a topic's partitions, ascending. */
+export function partitionNumbers({ partitionMetadata }: TopicMetadata): readonly number[] {
+  return partitionMetadata.map(({ partitionId }) => partitionId).toSorted((a, b) => a - b);
+}
+
 /** True if a topic with this number of partitions has the partition. A caller can pass any number, such as NaN. */
 export function hasPartition(partitions: number, partition: number): boolean {
   return Number.isInteger(partition) && partition >= 0 && partition < partitions;

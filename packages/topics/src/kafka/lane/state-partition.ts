@@ -4,7 +4,7 @@ import { TopicLostError } from '../../topic-errors.ts';
 import type { LaneSpec, TopicRecord } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
 import type { ReadYourWrites } from '../reader/read-your-writes.ts';
-import { assertPartitions, fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets } from '../reader/fetch.ts';
+import { partitionsOf, fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets } from '../reader/fetch.ts';
 
 /** Prefix of the keys that the driver itself keeps in a lane's state. */
 export const OWN_KEYS = '$lane/';
@@ -60,7 +60,7 @@ export class StatePartition {
   /** Reads to the current last stable offset. Throws a `TopicLostError` if the partition has lost records. */
   async readToEnd({ cluster, readYourWrites, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
     const { topic, partition } = this.topicPartition;
-    await assertPartitions(cluster, topic, [partition]);
+    await partitionsOf(cluster, topic, [partition]);
     const stable = readYourWrites?.stableOffsets(cluster, topic, [partition]) ?? partitionOffsets(cluster, topic, [partition], 'stable');
     const end = (await stable).get(partition) ?? 0;
     let movedMs = performance.now();
@@ -77,7 +77,7 @@ export class StatePartition {
    * Reads until `isLast` returns true; throws after 60 s. It doesn't end at the current last stable offset, which any open transaction holds back.
    */
   async readUntil(cluster: Cluster, isLast: (record: StateRecord) => boolean): Promise<void> {
-    await assertPartitions(cluster, this.topicPartition.topic, [this.topicPartition.partition]);
+    await partitionsOf(cluster, this.topicPartition.topic, [this.topicPartition.partition]);
     const deadline = performance.now() + LONGEST_READ_MS;
     let seen = false;
     while (!seen) {

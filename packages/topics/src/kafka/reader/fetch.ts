@@ -1,10 +1,10 @@
 import { TopicUnknownError } from '../../topic-errors.ts';
-import type { TopicPartition, TopicRecord } from '../../topic-log.ts';
+import type { TopicRecord } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { isAnswer } from '../client/driver-errors.ts';
 import { isTopicUnknown } from '../client/error-kinds.ts';
-import { certainTopicMetadata, hasPartition, partitionCount } from '../client/topic-metadata.ts';
+import { certainTopicMetadata, hasPartition, partitionCount, partitionNumbers } from '../client/topic-metadata.ts';
 import { type AbortedTransaction, type FetchedPartition, fetch } from '../requests/fetch.ts';
 import { READ_COMMITTED, type WhichOffset, listOffsets } from '../requests/offsets.ts';
 import { describeConfigs } from '../requests/topics.ts';
@@ -50,36 +50,25 @@ export function nextMaxBytes(before?: { readonly maxBytes: number; readonly reco
   return records > 0 && records < RECORDS_AT_ONCE / 4 ? Math.min(BYTES.most, 2 * maxBytes) : maxBytes;
 }
 
-/** The numbers of a topic's partitions, ascending. Throws a `TopicUnknownError` if the cluster doesn't have the topic. */
-export async function partitionsOf(cluster: Cluster, topic: string): Promise<readonly number[]> {
-  try {
-    return await cluster.partitions(topic);
-  } catch (error) {
-    if (!isTopicUnknown(error)) throw error;
-    throw await whyUnknown(cluster, { topic, partition: 0 }, { cause: error });
-  }
-}
-
-/** Throws the error of `whyUnknown` if a partition is missing even from fresh metadata. */
-export async function assertPartitions(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<void> {
-  let known = await partitionsOf(cluster, topic);
-  if (partitions.every((partition) => known.includes(partition))) return;
-  cluster.forget();
-  known = await partitionsOf(cluster, topic);
-  const missing = partitions.filter((partition) => !known.includes(partition));
-  if (missing.length > 0) throw await whyUnknown(cluster, { topic, partition: Math.max(...missing) });
-}
-
 /**
- * Returns the error to throw for a partition that a broker doesn't know: a `TopicUnknownError` if the cluster doesn't know the partition, either;
- * otherwise a retryable error, because the broker can lag.
+ * The numbers of a topic's partitions, ascending. Throws a `TopicUnknownError` if the cluster doesn't have the topic, or one of the `wanted`
+ * partitions. A broker that says so can lag, so this is believed only after `certainTopicMetadata`.
  */
-async function whyUnknown(cluster: Cluster, { topic, partition }: TopicPartition, options?: ErrorOptions): Promise<Error> {
-  const found = (await certainTopicMetadata(cluster, new Map([[topic, partition + 1]]))).get(topic);
-  if (found === undefined) return new TopicUnknownError({ topic, partition: null, partitions: null }, options);
+export async function partitionsOf(cluster: Cluster, topic: string, wanted: readonly number[] = []): Promise<readonly number[]> {
+  let cause: unknown;
+  const known = await cluster.partitions(topic).catch((error: unknown): readonly number[] => {
+    if (!isTopicUnknown(error)) throw error;
+    cause = error;
+    return [];
+  });
+  if (known.length > 0 && wanted.every((partition) => known.includes(partition))) return known;
+  cluster.forget();
+  const found = (await certainTopicMetadata(cluster, new Map([[topic, 1 + Math.max(0, ...wanted)]]))).get(topic);
+  if (found === undefined) throw new TopicUnknownError({ topic, partition: null, partitions: null }, { cause });
   const partitions = partitionCount(found);
-  if (!hasPartition(partitions, partition)) return new TopicUnknownError({ topic, partition, partitions }, options);
-  return new Error(`A broker didn't know topic "${topic}", although it exists.`, options);
+  const missing = wanted.filter((partition) => !hasPartition(partitions, partition));
+  if (missing.length > 0) throw new TopicUnknownError({ topic, partition: Math.max(...missing), partitions }, { cause });
+  return partitionNumbers(found);
 }
 
 /** Fetches one offset of each partition (`ListOffsetsOptions.which`). Resolves to the offsets by partition. */

@@ -8,7 +8,7 @@ import { commitGroupOffset, groupOffsets } from './group-offsets.ts';
 import type { Cluster } from '../client/cluster.ts';
 import type { Client } from '../client/retry.ts';
 import type { ReadYourWrites } from './read-your-writes.ts';
-import { assertPartitions, fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets, partitionsOf } from './fetch.ts';
+import { partitionsOf, fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets } from './fetch.ts';
 import { topicMetadata } from '../client/topic-metadata.ts';
 
 /** How long a broker waits for new records before it responds without any. */
@@ -85,8 +85,8 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     const { topic, partitions, from = 'earliest' } = this.#options.read;
     const wrong = wrongStart(from, partitions ?? []);
     if (wrong !== undefined) throw new RangeError(wrong);
-    const wanted = partitions ?? (await partitionsOf(cluster, topic));
-    await assertPartitions(cluster, topic, wanted);
+    const known = await partitionsOf(cluster, topic, partitions);
+    const wanted = partitions ?? known;
     return await this.#positions(cluster, wanted, from);
   }
 
@@ -162,7 +162,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     const { topic, follow = false } = this.#options.read;
     const { topicId, partition, next: offset, end } = position;
     return await this.#run(async (cluster) => {
-      await assertPartitions(cluster, topic, [partition]);
+      await partitionsOf(cluster, topic, [partition]);
       try {
         const maxBytes = this.#maxBytes;
         const { records, next, lastStable } = await fetchRecords(cluster, { topic, partition, offset, maxWaitMs: LONG_POLL_MS, maxBytes });
@@ -206,7 +206,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     const { topic } = this.#options.read;
     const partitions = positions.map(({ partition }) => partition);
     await this.#run(async (cluster) => {
-      await assertPartitions(cluster, topic, partitions);
+      await partitionsOf(cluster, topic, partitions);
       const ends = await partitionOffsets(cluster, topic, partitions, 'stable');
       for (const position of positions) {
         const end = ends.get(position.partition) ?? position.end;
@@ -238,7 +238,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     for (let check = 0; check < LOSS_CHECKS; check += 1) {
       if (check > 0) await sleep(LOSS_CHECK_PAUSE_MS, undefined, { signal: this.#over.signal });
       cluster.forget();
-      await assertPartitions(cluster, topic, [partition]);
+      await partitionsOf(cluster, topic, [partition]);
       end = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
       if (end >= reached) return;
     }
