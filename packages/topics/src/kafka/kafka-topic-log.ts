@@ -40,7 +40,6 @@ import { KafkaLaneWriter } from './lane/lane-writer.ts';
 import { Client } from './client/retry.ts';
 import { type GroupMembership, Member } from './group/member.ts';
 import { type Patience, patience } from './client/patience.ts';
-import { ReadYourWrites } from './reader/read-your-writes.ts';
 import { partitionOffsets } from './reader/fetch.ts';
 import { findOpenTransaction } from './reader/open-transaction.ts';
 import { Appender } from './producer/appender.ts';
@@ -53,7 +52,7 @@ import { type KafkaSaslOptions, authenticationOf } from './security/authenticati
 import { StatePartition } from './lane/state-partition.ts';
 import { abortable, withinTime } from './client/time-limit.ts';
 import { MetadataCache } from './admin/metadata-cache.ts';
-import { EmptyRanges, KafkaTopicReader } from './reader/topic-reader.ts';
+import { KafkaTopicReader } from './reader/topic-reader.ts';
 
 /** Options of {@link kafkaTopicLog}. */
 export interface KafkaTopicLogOptions {
@@ -151,8 +150,7 @@ class KafkaTopicLog implements TopicLog {
   readonly #admin: Client;
   readonly #metadata: MetadataCache;
   readonly #sender: RecordSender;
-  readonly #readYourWrites = new ReadYourWrites();
-  readonly #emptyRanges = new EmptyRanges();
+  readonly #ends = new Map<string, number>();
   readonly #appender: Appender;
   readonly #closing = new AbortController();
   readonly #lanes = new Set<KafkaLaneWriter>();
@@ -325,8 +323,8 @@ class KafkaTopicLog implements TopicLog {
       committer: this.#cluster,
       read: options,
       fieldsOf,
-      readYourWrites: this.#readYourWrites,
-      emptyRanges: this.#emptyRanges,
+      ends: this.#ends,
+      settled: () => this.#settled(),
       onClose: (closed) => {
         this.#readers.delete(closed);
         if (client !== this.#cluster) client.cluster.close();
@@ -346,7 +344,8 @@ class KafkaTopicLog implements TopicLog {
     await this.#metadata.assertPartition(topic, partition);
     await this.#assertCompacted(topic);
     const state = new StatePartition({ topic, partition });
-    await this.#cluster.run((cluster) => state.readToEnd({ cluster, readYourWrites: this.#readYourWrites }));
+    await this.#settled();
+    await this.#cluster.run((cluster) => state.readToEnd({ cluster }));
     return state.reading(Date.now() - CLOCKS_APART_MS);
   }
 
@@ -384,8 +383,8 @@ class KafkaTopicLog implements TopicLog {
 
   async groupOffset({ group, topic, partition }: TopicPartition & { readonly group: string }): Promise<number | undefined> {
     this.#assertOpen();
-    const committed = await this.#cluster.run((cluster) => groupOffsets(cluster, { group, topic, partitions: [partition] }));
-    return this.#readYourWrites.groupOffset({ group, topic, partition }, committed.get(partition));
+    await this.#settled();
+    return (await this.#cluster.run((cluster) => groupOffsets(cluster, { group, topic, partitions: [partition] }))).get(partition);
   }
 
   async offsetSince({ topic, partition }: TopicPartition, sinceMs: number): Promise<number | undefined> {
@@ -442,13 +441,23 @@ class KafkaTopicLog implements TopicLog {
     return group === undefined || id === undefined ? undefined : { group, id };
   }
 
-  #session(transactionalId: string, options: Pick<TransactionSessionOptions, 'places' | 'noted' | 'notes' | 'signal'>): TransactionSession {
+  /**
+   * Resolves when the last transaction of each open lane has ended in all its partitions. A broker can report a commit before the partitions know of
+   * it, so a reader that starts at once could miss the new records.
+   */
+  async #settled(): Promise<void> {
+    await Promise.all([...this.#lanes].map((lane) => lane.settled()));
+  }
+
+  #session(
+    transactionalId: string,
+    options: Pick<TransactionSessionOptions, 'places' | 'written' | 'noted' | 'notes' | 'signal'>,
+  ): TransactionSession {
     const cluster = new Cluster(this.#config);
     return new TransactionSession({
       producer: new TransactionalProducer({ cluster, transactionalId, transactionTimeout: this.#transactionTimeout }),
       cluster,
       sender: this.#sender,
-      readYourWrites: this.#readYourWrites,
       ...options,
     });
   }

@@ -123,9 +123,10 @@ describe('a connection that is lost', () => {
 
 describe('a broker that doesn’t respond', () => {
   /** A frozen broker. `tick` lets the driver check for overdue responses, half a second each time. */
-  async function frozen(freezesAt: string, addresses: readonly string[] = []) {
+  async function frozen(freezesAt: string, addresses: readonly string[] = [], sockets: Socket[] = []) {
     vi.useFakeTimers({ toFake: ['setInterval', 'setTimeout', 'clearInterval', 'clearTimeout', 'Date'] });
     const broker = await socketBroker((request, body, socket) => {
+      sockets.push(socket);
       if (request.api === freezesAt) return undefined;
       return ALL(request, body, socket) ?? body.int32(0).int16(0);
     });
@@ -166,6 +167,29 @@ describe('a broker that doesn’t respond', () => {
       `${broker.address} isn't responding`,
       broker.address,
     ]);
+    expect(broker.changes).toHaveLength(1);
+  });
+
+  it('isn’t missed while it sends a response bit by bit, until it stops in the middle', async () => {
+    const sockets: Socket[] = [];
+    await using wire = await frozen('#12', [], sockets);
+    const { broker, tick } = wire;
+    const connection = await BrokerConnection.open(broker.address, broker.config, never);
+    thrown(connection.send(heartbeat, MEMBER)).catch(() => undefined);
+    await wire.untilAsked();
+    const size = Buffer.alloc(4);
+    size.writeInt32BE(100);
+    for (let bit = 0; bit < 4; bit += 1) {
+      sockets
+        .at(-1)
+        ?.setNoDelay(true)
+        .write(bit === 0 ? size : 'part');
+      for (let turn = 0; turn < 200; turn += 1) await new Promise(setImmediate);
+      await tick(5);
+    }
+    await tick(4);
+    expect(broker.changes).toEqual([]);
+    await tick(2);
     expect(broker.changes).toHaveLength(1);
   });
 

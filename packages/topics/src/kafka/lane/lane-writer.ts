@@ -22,7 +22,7 @@ export interface KafkaLaneWriterOptions {
   /** Random, one per open log. */
   readonly log: string;
   /** Creates a session with a new producer of the lane's transactional ID. */
-  readonly session: (options: Pick<TransactionSessionOptions, 'places' | 'noted' | 'notes' | 'signal'>) => TransactionSession;
+  readonly session: (options: Pick<TransactionSessionOptions, 'places' | 'written' | 'noted' | 'notes' | 'signal'>) => TransactionSession;
   readonly client: Client;
   readonly patience: Patience;
   /** Chooses the partitions of records without one. Throws for records that can't be written. */
@@ -58,6 +58,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   #state: LiveState | undefined;
   /** Partitions and group offsets that this writer writes, or in which an earlier holder may have left a transaction open. */
   readonly #places = new Places();
+  readonly #written = new Map<string, number>();
   /** ID of the group's member that this writer's newest holder record names. */
   #memberId: string | undefined;
   #session: TransactionSession | undefined;
@@ -125,9 +126,14 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     });
     this.#state?.apply(stateChanges(content.records, lane.state));
     // Without this, readers of the last transaction could have to wait for the next one, which can come much later.
-    this.#settling = setTimeout(() => {
-      this.queued(() => this.#untilDone((session) => session.settle())).catch(() => undefined);
-    }, SETTLE_AFTER_MS).unref();
+    this.#settling = setTimeout(() => void this.settled(), SETTLE_AFTER_MS).unref();
+  }
+
+  /** Resolves when readers can read all transactions that were called earlier, or when that can't be found out. */
+  async settled(): Promise<void> {
+    await this.queued(() => (this.#session === undefined ? Promise.resolve() : this.#untilDone((session) => session.settle()))).catch(
+      () => undefined,
+    );
   }
 
   /** Writes that this holder has released the lane, so that the next holder doesn't wait for it. */
@@ -173,6 +179,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     const nonce = randomUUID();
     const session = this.#options.session({
       places: this.#places,
+      written: this.#written,
       notes: { ...this.#options.lane.state, key: this.#log.transactionKey },
       noted: async () => {
         await (this.#log.holder?.nonce === nonce ? this.#log.readToEnd() : this.#log.readTo(nonce));

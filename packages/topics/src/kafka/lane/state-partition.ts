@@ -3,7 +3,6 @@ import { textOf, textRecord } from '../../record-fields.ts';
 import { TopicLostError } from '../../topic-errors.ts';
 import type { LaneSpec, TopicRecord } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
-import type { ReadYourWrites } from '../reader/read-your-writes.ts';
 import { partitionsOf, fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets } from '../reader/fetch.ts';
 
 /** Prefix of the keys that the driver itself keeps in a lane's state. */
@@ -20,8 +19,6 @@ export type StateRecord = Pick<TopicRecord, 'value'> & { readonly key: string; r
 
 export interface ReadToEndOptions {
   readonly cluster: Cluster;
-  /** If set, the read waits for the records that this log has committed. Default: read to the current last stable offset. */
-  readonly readYourWrites?: ReadYourWrites;
   readonly onRecord?: (record: StateRecord) => void;
 }
 
@@ -58,11 +55,10 @@ export class StatePartition {
   }
 
   /** Reads to the current last stable offset. Throws a `TopicLostError` if the partition has lost records. */
-  async readToEnd({ cluster, readYourWrites, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
+  async readToEnd({ cluster, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
     const { topic, partition } = this.topicPartition;
     await partitionsOf(cluster, topic, [partition]);
-    const stable = readYourWrites?.stableOffsets(cluster, topic, [partition]) ?? partitionOffsets(cluster, topic, [partition], 'stable');
-    const end = (await stable).get(partition) ?? 0;
+    const end = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
     let movedMs = performance.now();
     for (let at = await this.#position(cluster); at < end;) {
       await this.#read(cluster, onRecord);

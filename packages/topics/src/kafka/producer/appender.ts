@@ -4,7 +4,7 @@ import type { NewRecord, RecordPosition, TopicPartition } from '../../topic-log.
 import { partitionKey } from '../../topic-partition.ts';
 import type { Patience } from '../client/patience.ts';
 import { retry } from '../client/retry.ts';
-import type { SentRecords } from '../reader/read-your-writes.ts';
+import type { SentRecords } from './record-sender.ts';
 import { Places } from './transactional-producer.ts';
 import type { Noted, TransactionSession, TransactionSessionOptions } from './transaction-session.ts';
 

@@ -4,8 +4,8 @@ import type { ProducerEpoch } from '../requests/transactions.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { READ_UNCOMMITTED } from '../requests/offsets.ts';
 import { fetchBatches, isOutOfRange, partitionOffsets, partitionsOf } from '../reader/fetch.ts';
-import type { SentBatch } from '../reader/read-your-writes.ts';
 import { type FetchedBatch, isCommit } from '../wire/read-batches.ts';
+import type { SentBatch } from './record-sender.ts';
 import type { TransactionId } from './transaction-law.ts';
 import { SEQUENCES } from './transactional-producer.ts';
 

@@ -4,12 +4,20 @@ import { isSeries } from '../../transaction-content.ts';
 import { chain } from '../client/driver-errors.ts';
 import { isTooLarge, refusedRecord } from '../client/error-kinds.ts';
 import { partitionKey } from '../../topic-partition.ts';
-import type { SentBatch, SentRecords } from '../reader/read-your-writes.ts';
 import type { BatchRecords } from '../wire/batch-record.ts';
 import { type BatchSplitter, RecordTooLargeError, type SplitBatch } from '../wire/split-batches.ts';
 import type { Compression } from '../wire/codecs.ts';
 import { batchBytes } from '../wire/record-size.ts';
 import type { TransactionalProducer } from './transactional-producer.ts';
+
+/** The offsets of sent records by `partitionKey`, in order. Other clients' records can lie between two batches. */
+export type SentRecords = ReadonlyMap<string, readonly SentBatch[]>;
+
+/** Records at consecutive offsets. */
+export interface SentBatch {
+  readonly first: number;
+  readonly count: number;
+}
 
 export interface RecordSenderOptions {
   readonly compression: Compression;

@@ -1,6 +1,5 @@
 import { expect, it, vi } from 'vitest';
 import { FakeCluster } from '../client/fake-cluster.fixture.ts';
-import { ReadYourWrites } from '../reader/read-your-writes.ts';
 import { BatchSplitter } from '../wire/split-batches.ts';
 import { COMPRESSIONS } from '../wire/codecs.ts';
 import { RecordSender } from './record-sender.ts';
@@ -30,7 +29,6 @@ function sessionOf(producer: Partial<TransactionalProducer>, options: Partial<Tr
     } as TransactionalProducer,
     cluster: new FakeCluster(() => ({ answer: new Map() })),
     sender,
-    readYourWrites: new ReadYourWrites(),
     places: new Places(),
     noted: async () => await Promise.resolve([]),
     signal: new AbortController().signal,

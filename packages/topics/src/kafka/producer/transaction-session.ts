@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../../backoff.ts';
 import { textOf } from '../../record-fields.ts';
+import { TopicLostError } from '../../topic-errors.ts';
 import type { NewRecord, OffsetCommit, TopicPartition, TopicRecord } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { TransactionContent } from '../../transaction-content.ts';
@@ -10,9 +11,8 @@ import { certainTopicMetadata, partitionCount } from '../client/topic-metadata.t
 import { committedOffsets } from '../reader/group-offsets.ts';
 import { type WhichOffset, listOffsets } from '../requests/offsets.ts';
 import { describeProducers } from '../requests/transactions.ts';
-import type { ReadYourWrites, SentBatch, SentRecords } from '../reader/read-your-writes.ts';
 import { type TransactionNote, findTransaction, placeOf } from './find-transaction.ts';
-import { type RecordSender, type RecordsByPartition, byPartition } from './record-sender.ts';
+import { type RecordSender, type RecordsByPartition, type SentBatch, type SentRecords, byPartition } from './record-sender.ts';
 import { type Find, type NotedTransaction, type Step, type TransactionId, begin, settle, write } from './transaction-law.ts';
 import { type Places, type Touched, type TransactionalProducer, isAnywhere } from './transactional-producer.ts';
 
@@ -27,7 +27,11 @@ export interface TransactionSessionOptions {
   readonly producer: TransactionalProducer;
   readonly cluster: Cluster;
   readonly sender: RecordSender;
-  readonly readYourWrites: ReadYourWrites;
+  /**
+   * By `partitionKey`, the end of what a lane has written, over all of its sessions. Default: it isn't kept. Only a lane must notice a recreated
+   * topic, because its state still describes the old one.
+   */
+  readonly written?: Map<string, number> | undefined;
   /**
    * All partitions and group offsets that this session writes, or in which an earlier session may have left a transaction open. Their
    * topics may have been deleted.
@@ -183,7 +187,7 @@ export class TransactionSession {
   }
 
   async #write({ records, offsets }: TransactionContent, id: TransactionId | undefined): Promise<void> {
-    const { producer, sender, readYourWrites, notes, places } = this.#options;
+    const { producer, sender, notes, places } = this.#options;
     const noteRecord = id && notes && { ...notes, value: '' };
     const partitions = byPartition(noteRecord === undefined ? records : [...records, noteRecord]);
     const topicPartitions = Array.from(partitions.values(), ({ topic, partition }) => ({ topic, partition }));
@@ -196,17 +200,30 @@ export class TransactionSession {
     const reappeared = topicPartitions.find((place) => !this.#exists(place));
     if (reappeared !== undefined) throw unknownTopicError(reappeared.topic);
     places.add({ topicPartitions, offsets });
-    // Only a lane must notice a recreated topic, because its state still describes the old one. Other appends can continue.
-    const assertAppended = notes === undefined ? undefined : readYourWrites.appendGuard(topicPartitions);
     await producer.begin(topicPartitions);
     // Send the offsets before the records, because a later session treats a transaction as written if it finds all of its records.
     await producer.sendOffsets(offsets);
     const sent = await sender.write(producer, partitions);
-    assertAppended?.(sent);
+    this.#assertAppended(topicPartitions, sent);
     if (noted !== undefined) this.#newest = whole(noted, sent);
-    readYourWrites.committed(sent, offsets);
-    for (const [key, batches] of sent) for (const { first, count } of batches) this.#ends.set(key, first + count);
+    for (const [key, batches] of sent) {
+      for (const { first, count } of batches) this.#ends.set(key, first + count);
+      this.#options.written?.set(key, this.#ends.get(key) ?? 0);
+    }
     this.#unended = { topicPartitions, offsets };
+  }
+
+  /** Throws a `TopicLostError`, also at later calls, if a broker has appended below the end of what the lane has written: the topic was recreated. */
+  #assertAppended(topicPartitions: readonly TopicPartition[], sent: SentRecords): void {
+    const { written } = this.#options;
+    for (const place of topicPartitions) {
+      const key = partitionKey(place);
+      const [{ first } = { first: Infinity }] = sent.get(key) ?? [];
+      if (first >= (written?.get(key) ?? 0)) continue;
+      // The topic grows with each attempt, but stays lost.
+      written?.set(key, Infinity);
+      throw new TopicLostError({ topic: place.topic });
+    }
   }
 
   async #noted(id: TransactionId, partitions: RecordsByPartition, offsets: readonly OffsetCommit[]): Promise<Noted> {

@@ -7,7 +7,6 @@ import type { OffsetCommit, ReadOptions, TopicRecord } from '../../topic-log.ts'
 import { commitGroupOffset, groupOffsets } from './group-offsets.ts';
 import type { Cluster } from '../client/cluster.ts';
 import type { Client } from '../client/retry.ts';
-import type { ReadYourWrites } from './read-your-writes.ts';
 import { partitionsOf, fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets } from './fetch.ts';
 import { topicMetadata } from '../client/topic-metadata.ts';
 
@@ -27,14 +26,14 @@ export interface KafkaTopicReaderOptions<Field extends string | Uint8Array> {
   readonly committer: Client;
   readonly read: ReadOptions;
   readonly fieldsOf: FieldsOf<Field>;
-  readonly readYourWrites: ReadYourWrites;
-  readonly emptyRanges: EmptyRanges;
+  /** By `partitionKey`, the highest end that the log's readers have seen. */
+  readonly ends: Map<string, number>;
+  /** Resolves when the transactions that this log has committed can be read. */
+  readonly settled: () => Promise<void>;
   readonly onClose: (reader: KafkaTopicReader<Field>) => void;
 }
 
 interface Position {
-  /** The topic's ID, or its name with brokers that have no IDs. */
-  readonly topicId: string;
   readonly partition: number;
   next: number;
   /** The offset up to which records are known to be readable. A reader that doesn't follow ends here. */
@@ -87,30 +86,31 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     if (wrong !== undefined) throw new RangeError(wrong);
     const known = await partitionsOf(cluster, topic, partitions);
     const wanted = partitions ?? known;
+    await this.#options.settled();
     return await this.#positions(cluster, wanted, from);
   }
 
   async #positions(cluster: Cluster, wanted: readonly number[], from: NonNullable<ReadOptions['from']>): Promise<Position[]> {
-    const { topic, group } = this.#options.read;
-    const { readYourWrites, emptyRanges } = this.#options;
-    const [found, earliest, stable] = await Promise.all([
-      topicMetadata(cluster, [topic]),
+    const { read, ends } = this.#options;
+    const { topic, group } = read;
+    const [earliest, stable] = await Promise.all([
       // A numeric `from` needs no earliest offset: `#advance` skips the records that retention has deleted.
       typeof from === 'number' ? new Map<number, number>() : partitionOffsets(cluster, topic, wanted, 'earliest'),
-      readYourWrites.stableOffsets(cluster, topic, wanted),
+      partitionOffsets(cluster, topic, wanted, 'stable'),
     ]);
-    const topicId = found.get(topic)?.topicId ?? topic;
     const committed = group === undefined ? undefined : await groupOffsets(cluster, { group, topic, partitions: wanted });
     const positions = wanted.map((partition) => {
       const first = earliest.get(partition) ?? 0;
       const end = stable.get(partition) ?? 0;
       const start = startOf(from, { partition, earliest: first, end });
-      const resume = group === undefined ? undefined : readYourWrites.groupOffset({ group, topic, partition }, committed?.get(partition));
+      const resume = committed?.get(partition);
       const next = Math.max(first, resume ?? start);
-      // If the partition ends below `had`, it has lost records. A start above the highest offset that this log has seen proves no loss, because a
-      // caller can wait for records that don't exist yet.
-      const had = resume ?? Math.min(next, readYourWrites.highestStable(topic, partition));
-      return { topicId, partition, next: emptyRanges.behind(topicId, partition, next), end, had };
+      const key = partitionKey({ topic, partition });
+      const seen = ends.get(key) ?? 0;
+      ends.set(key, Math.max(end, seen));
+      // If the partition ends below `had`, it has lost records. A start above the highest end that this log has seen proves no loss, because a caller
+      // can wait for records that don't exist yet.
+      return { partition, next, end, had: resume ?? Math.min(next, seen) };
     });
     for (const { partition, end, had } of positions) if (had > end) await this.#assertReaches(cluster, partition, had);
     return positions;
@@ -160,7 +160,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   /** Fetches existing records. If there are none, the broker waits up to `LONG_POLL_MS` for new ones. */
   async #advance(position: Position): Promise<readonly TopicRecord<Uint8Array>[]> {
     const { topic, follow = false } = this.#options.read;
-    const { topicId, partition, next: offset, end } = position;
+    const { partition, next: offset, end } = position;
     return await this.#run(async (cluster) => {
       await partitionsOf(cluster, topic, [partition]);
       try {
@@ -169,7 +169,6 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
         this.#maxBytes = nextMaxBytes({ maxBytes, records: records.length });
         // Check before returning records: they may come from a recreated topic.
         if (lastStable < end) await this.#assertReaches(cluster, partition, end);
-        if (records.length === 0) this.#options.emptyRanges.add(topicId, partition, offset, next);
         position.next = next;
         if (!follow) return records.filter((record) => record.offset < end);
         position.end = Math.max(end, lastStable);
@@ -246,23 +245,5 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       { topic },
       { cause: new Error(`The reader reached offset ${reached} of partition ${partition}, but the partition now ends at ${end}.`) },
     );
-  }
-}
-
-/**
- * The most recently found range of offsets without a record in each partition, such as the end marker of a transaction. All readers of a log
- * share these ranges, so later readers needn't fetch them again. Topics are known by ID, because a recreated topic can have records there.
- */
-export class EmptyRanges {
-  readonly #ranges = new Map<string, { readonly from: number; readonly to: number }>();
-
-  add(topicId: string, partition: number, from: number, to: number): void {
-    if (to > from) this.#ranges.set(partitionKey({ topic: topicId, partition }), { from, to });
-  }
-
-  /** Returns `offset`, or the first offset after the empty range that contains it. */
-  behind(topicId: string, partition: number, offset: number): number {
-    const range = this.#ranges.get(partitionKey({ topic: topicId, partition }));
-    return range !== undefined && range.from <= offset && offset < range.to ? range.to : offset;
   }
 }
