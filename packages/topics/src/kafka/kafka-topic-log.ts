@@ -209,8 +209,8 @@ class KafkaTopicLog implements TopicLog {
     let passing: unknown;
     const reaching = this.#reached((error) => (passing = error));
     await withinTime(REACHABLE_WITHIN_MS, reaching).catch((error: unknown) => {
-      // An error before the timeout says more than the timeout.
-      throw passing ?? error;
+      // An earlier error, or the address of the broker that doesn't respond, says more than the timeout.
+      throw passing ?? this.#addresses.silence ?? error;
     });
   }
 

@@ -1,3 +1,4 @@
+import { ConnectionError } from './connection-error.ts';
 import { aboutTopic, chain, failureText } from './driver-errors.ts';
 import { brokerOf } from './error-kinds.ts';
 
@@ -32,6 +33,12 @@ export class BrokerAddresses {
   answered(address: string): void {
     this.#answered.add(address);
     this.#silent.delete(address);
+  }
+
+  /** The error of an address that doesn't respond at the moment. */
+  get silence(): ConnectionError | undefined {
+    const [address] = this.#silent;
+    return address === undefined ? undefined : new ConnectionError(address, new Error(`${address} isn't responding`));
   }
 
   silent(address: string): void {
