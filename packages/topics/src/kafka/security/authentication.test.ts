@@ -59,6 +59,13 @@ describe.each(['scram-sha-256', 'scram-sha-512'] as const)('%s', (mechanism) => 
     expect(verdictOf(error)).toBe('final');
   });
 
+  it('a broker that only knows how long a signature is, is a final error', async () => {
+    const signature = Buffer.alloc(mechanism === 'scram-sha-256' ? 32 : 64).toString('base64');
+    const error = await fault(mechanism, challenge, () => `v=${signature}`);
+    expect(error.message).toContain('Invalid server signature');
+    expect(verdictOf(error)).toBe('final');
+  });
+
   it('a connection lost after the challenge is temporary', async () =>
     expect(verdictOf(await fault(mechanism, challenge, lost))).toBe('passes'));
 });
