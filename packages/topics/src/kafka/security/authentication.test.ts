@@ -95,6 +95,7 @@ describe.each([
     ["only the client's nonce", `r=${nonce},s=${salt},i=4096`, 'Invalid server nonce'],
     ['too few iterations', `r=${nonce}${server},s=${salt},i=4095`, 'at least 4096'],
     ['no number of iterations', `r=${nonce}${server},s=${salt}`, 'at least 4096'],
+    ['iterations that are no number', `r=${nonce}${server},s=${salt},i=x`, 'at least 4096'],
   ])('refuses a challenge with %s', async (_, answer, says) => {
     await expect(
       scram({ mechanism, username: 'user', password: 'pencil', nonce }, () => Promise.resolve(Buffer.from(answer))),
