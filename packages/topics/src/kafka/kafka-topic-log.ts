@@ -206,16 +206,14 @@ class KafkaTopicLog implements TopicLog {
    * advertised address that this machine can't reach is the most frequent mistake.
    */
   async assertReachable(): Promise<void> {
-    let passing: unknown;
+    let passing: Error | undefined;
     const reaching = this.#reached((error) => (passing = error));
-    await withinTime(REACHABLE_WITHIN_MS, reaching).catch((error: unknown) => {
-      // An earlier error, or the address of the broker that doesn't respond, says more than the timeout.
-      throw passing ?? this.#addresses.silence ?? error;
-    });
+    // An earlier error, or the address of the broker that doesn't respond, says more than the timeout.
+    await withinTime(REACHABLE_WITHIN_MS, reaching, () => passing ?? this.#addresses.silence);
   }
 
   /** Tries again for a while: a new token can come a moment late, a connection can break off, and a starting cluster can have no broker that is ready. */
-  async #reached(onPassing: (error: unknown) => void): Promise<void> {
+  async #reached(onPassing: (error: Error) => void): Promise<void> {
     const { cluster } = this.#admin;
     const startedMs = performance.now();
     for (const backoff = new Backoff(OPEN_PAUSES); ; await backoff.pause(this.#closing.signal)) {
@@ -226,7 +224,7 @@ class KafkaTopicLog implements TopicLog {
       } catch (error) {
         const withinMs = this.#addresses.areReached || isStaleToken(error) ? REACHABLE_WITHIN_MS : CONNECTED_WITHIN_MS;
         const isLate = performance.now() + OPEN_PAUSES.mostMs >= startedMs + withinMs;
-        if (isLate || verdictOf(error) !== 'passes') throw error;
+        if (isLate || verdictOf(error) !== 'passes' || !(error instanceof Error)) throw error;
         onPassing(error);
       }
     }

@@ -1,13 +1,13 @@
 import { addAbortListener } from 'node:events';
 
-/** Settles as `work` does, or rejects after `limitMs`; `work` itself continues. */
-export async function withinTime<T>(limitMs: number, work: Promise<T>): Promise<T> {
+/** Settles as `work` does, or rejects after `limitMs`, with what `late` returns if that is defined; `work` itself continues. */
+export async function withinTime<T>(limitMs: number, work: Promise<T>, late: () => Error | undefined = () => undefined): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`No response within ${limitMs / 1_000} s`)), limitMs);
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late() ?? new Error(`No response within ${limitMs / 1_000} s`)), limitMs);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, over]);
   } finally {
     clearTimeout(timer);
   }
