@@ -5,14 +5,14 @@ import { SEARCH } from './.vitepress/search.mjs';
 
 /** Searches, each with the pages of which one must be the first result. */
 const SEARCHES = {
-  retry: /^\/(?:any-api|configuration|faq|production|errors|troubleshooting)/u,
+  retry: /^\/(?:any-api|configuration|production|errors|troubleshooting)/u,
   error: /^\/(?:errors|any-api|troubleshooting)/u,
-  resume: /^\/(?:faq|a-first-session|start-here|exactly-once|first-job)/u,
-  proxy: /^\/(?:faq|troubleshooting|configuration)/u,
+  resume: /^\/(?:start|troubleshooting|exactly-once)/u,
+  proxy: /^\/(?:troubleshooting|configuration)/u,
   lane: /^\/(?:glossary|kafka|configuration)/u,
-  'dead letter': /^\/(?:commands|glossary|errors|faq|troubleshooting)/u,
+  'dead letter': /^\/(?:commands|glossary|errors|troubleshooting)/u,
   troubleshooting: /^\/troubleshooting/u,
-  install: /^\/(?:index|first-job|upgrade|troubleshooting)?(?:\.html)?(?:#|$)/u,
+  install: /^\/(?:index|start|support|troubleshooting)?(?:\.html)?(?:#|$)/u,
 };
 
 /** Searches of the built site whose first result is wrong, or whose first three results contain a page that isn't a guide. */

@@ -63,7 +63,7 @@ export default defineConfig({
     outline: [2, 3],
     editLink: { pattern: `${REPOSITORY}/edit/main/:path`, text: 'Edit this page' },
     nav: [
-      page('Get started', '/start-here'),
+      page('Get started', '/start'),
       page('Any API in YAML', '/any-api'),
       page('Configuration', '/configuration'),
       page('Troubleshooting', '/troubleshooting'),

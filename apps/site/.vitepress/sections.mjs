@@ -1,33 +1,17 @@
 /** The menu by task: title of each page, and its path. */
 export const SECTIONS = [
-  {
-    text: 'Get started',
-    items: [
-      ['What Headgate does', '/start-here'],
-      ['A first session', '/a-first-session'],
-      ['Your first job', '/first-job'],
-    ],
-  },
-  {
-    text: 'Concepts',
-    items: [
-      ['Glossary', '/glossary'],
-      ['Exactly once, and its limits', '/exactly-once'],
-      ['Streams and backpressure', '/operators'],
-    ],
-  },
+  { text: 'Get started', items: [['Start', '/start']] },
   {
     text: 'Guides',
     items: [
       ['Any API in YAML', '/any-api'],
       ['Recipes for services', '/recipes'],
       ['Coming from Airbyte or dlt', '/coming-from'],
-      ['A pipeline of your own', '/own-pipeline'],
-      ['Parents and children', '/parents-and-children'],
-      ['Incremental crawls', '/incremental'],
-      ['Several tenants', '/tenants'],
-      ['Embed in a program', '/embed'],
       ['Consume records', '/consuming'],
+      ['A pipeline of your own', '/own-pipeline'],
+      ['Embed in a program', '/embed'],
+      ['Streams and backpressure', '/operators'],
+      ['Several tenants', '/tenants'],
     ],
   },
   {
@@ -36,10 +20,9 @@ export const SECTIONS = [
       ['Commands', '/commands'],
       ['Configuration', '/configuration'],
       ['Topics and records', '/records'],
-      ['JSON log and /status.json', '/run-json'],
       ['Errors by code', '/errors'],
-      ['Metrics', '/metrics'],
-      ['Traces', '/traces'],
+      ['Glossary', '/glossary'],
+      ['Exactly once, and its limits', '/exactly-once'],
     ],
   },
   {
@@ -47,12 +30,9 @@ export const SECTIONS = [
     items: [
       ['In production', '/production'],
       ['Kafka', '/kafka'],
-      ['Status page', '/status-page'],
-      ['Alert when a job stops', '/alerting'],
+      ['Observe a run', '/observe'],
       ['Troubleshooting', '/troubleshooting'],
-      ['FAQ', '/faq'],
-      ['Upgrade', '/upgrade'],
-      ['Versions and support', '/support'],
+      ['Versions, support and upgrades', '/support'],
       ['Changelog', '/changelog'],
     ],
   },

@@ -146,7 +146,7 @@ it.skipIf(process.env['HEADGATE_TORTURE'] !== '1')(
   },
 );
 
-it.each(['production', 'troubleshooting', 'alerting', 'faq'])('docs/%s.md names commands and alerts that there are', async (name) => {
+it.each(['production', 'troubleshooting', 'observe'])('docs/%s.md names commands and alerts that there are', async (name) => {
   const page = await readFile(join(ROOT, `docs/${name}.md`), 'utf8');
   const found = (pattern: RegExp): string[] => [...new Set([...page.matchAll(pattern)].map(([, name = '']) => name))];
   await using place = await workplace('');

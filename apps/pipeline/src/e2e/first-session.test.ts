@@ -8,7 +8,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../command-line.ts';
 import { FakeTerminal } from '../status/fake-terminal.fixture.ts';
 
-const PAGE = join(import.meta.dirname, '../../../../docs/a-first-session.md');
+const PAGE = join(import.meta.dirname, '../../../../docs/start.md');
 const ADDRESS = 'http://127.0.0.1:8701';
 /** In the page's output, marks that the user presses Ctrl-C. */
 const CTRL_C = '^C';
@@ -78,7 +78,7 @@ async function played({ line, shown }: Step, cwd: string): Promise<{ readonly co
   return { code: await command.ended, text: command.text() };
 }
 
-it('docs/a-first-session.md shows the output of its commands', async () => {
+it('docs/start.md shows the output of its commands', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'headgate-first-session-'));
   onTestFinished(() => rm(cwd, { recursive: true }));
   const page = await readFile(PAGE, 'utf8');

@@ -4,12 +4,12 @@ import { EVENT_TYPES } from './format-event.ts';
 import { busyView } from './page/busy-view.fixture.ts';
 import { snakeCased } from './text/snake-case.ts';
 
-const page = await readFile(new URL('../../../../docs/run-json.md', import.meta.url), 'utf8');
+const page = await readFile(new URL('../../../../docs/observe.md', import.meta.url), 'utf8');
 
-test('docs/run-json.md describes every event of a JSON log', () =>
+test('docs/observe.md describes every event of a JSON log', () =>
   expect(EVENT_TYPES.filter((type) => !page.includes(`\`${type}\``))).toEqual([]));
 
-test('docs/run-json.md describes every key of /status.json', () => {
+test('docs/observe.md describes every key of /status.json', () => {
   const view = snakeCased(busyView());
   expect(Object.keys(view).filter((key) => !page.includes(`\`${key}\``))).toEqual([]);
 });

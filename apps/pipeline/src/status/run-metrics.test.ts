@@ -115,8 +115,8 @@ describe('a scrape', () => {
   });
 });
 
-it('docs/metrics.md has every metric, with its type, unit, labels and meaning', async () => {
-  const page = await readFile(new URL('../../../../docs/metrics.md', import.meta.url), 'utf8');
+it('docs/observe.md has every metric, with its type, unit, labels and meaning', async () => {
+  const page = await readFile(new URL('../../../../docs/observe.md', import.meta.url), 'utf8');
   const rows = [...scraped(BUSY)].map(([name, { type, help, labels }]) => {
     const said = labels.map((label) => `\`${label}\``).join(', ');
     return `| \`${name}\` | ${type} | ${unitOf(name)} | ${said} | ${help.replace(/\.$/u, '')} |`;

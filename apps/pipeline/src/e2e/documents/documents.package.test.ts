@@ -45,8 +45,8 @@ const blocks = (await allBlocks()).filter(({ document }) => document !== RUN_BES
 const programs = blocks.filter(({ language }) => language === 'ts');
 const scripts = blocks.filter(({ language }) => language === 'sh');
 const configs = blocks.filter(({ language }) => language === 'yaml');
-/** The configuration of the job in docs/first-job.md, which other pages continue. */
-const JOB = configs.find(({ document }) => document === 'docs/first-job.md')?.text ?? '';
+/** The configuration of the job in docs/start.md, which other pages continue. */
+const JOB = configs.findLast(({ document }) => document === 'docs/start.md')?.text ?? '';
 
 let services: Services;
 let folders: JobFolders;

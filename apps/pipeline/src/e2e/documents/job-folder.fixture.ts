@@ -49,7 +49,7 @@ echo "npm $*: not run here" >&2
 exit 1
 `;
 
-/** Folders in which examples run. Each starts as the folder of a user who has run the job of docs/first-job.md. */
+/** Folders in which examples run. Each starts as the folder of a user who has run the job of docs/start.md. */
 export interface JobFolders extends AsyncDisposable {
   /** Creates the folder of a page, with these files added. The blocks of the page then change it one after another. */
   of(page: string, files?: Readonly<Record<string, string>>): Promise<string>;
