@@ -258,6 +258,36 @@ class StartedRun implements Running {
   readonly #leave: () => Promise<void>;
   #last: RunGauges = { budgets: [], credits: [], work: [], lanes: [], outages: [] };
 
+  // The methods are members of each run, so that a run can be spread.
+  readonly snapshot = (): RunSnapshot => {
+    this.#last = this.#supervisor.gauges();
+    return this.#events.model.snapshot(this.#last, () => this.#supervisor.left());
+  };
+
+  readonly enqueue = async (given: string | Pipeline, requests: Iterable<unknown>): Promise<readonly string[]> => {
+    const { log, names, tracing } = this.#run;
+    const name = typeof given === 'string' ? given : given.name;
+    const pipeline = this.#pipelines.find((candidate) => candidate.name === name);
+    if (pipeline === undefined) {
+      const message = `enqueue: there is no pipeline ${name}. There are ${this.#pipelines.map((one) => one.name).join(', ')}.`;
+      throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message });
+    }
+    const topic = requestsTopic(pipeline, names);
+    const headers = tracing?.callerHeaders();
+    const records = listOf(name, requests).map((request, i) => ({ topic, ...keyedAt(pipeline, request, i), ...(headers && { headers }) }));
+    const positions = await log.append(records);
+    return positions.map(({ partition, offset }) => requestId({ topic, partition }, offset));
+  };
+
+  readonly stop = async (): Promise<RunResult> => {
+    this.#stopping.abort();
+    return await this.done;
+  };
+
+  readonly [Symbol.asyncDispose] = async (): Promise<void> => {
+    await this.stop();
+  };
+
   constructor(
     run: LaneRun,
     pipelines: readonly Pipeline[],
@@ -276,35 +306,6 @@ class StartedRun implements Running {
     this.#leave = leave;
     this.events = events.all;
     this.done = this.#work();
-  }
-
-  snapshot(): RunSnapshot {
-    this.#last = this.#supervisor.gauges();
-    return this.#events.model.snapshot(this.#last, () => this.#supervisor.left());
-  }
-
-  async enqueue(given: string | Pipeline, requests: Iterable<unknown>): Promise<readonly string[]> {
-    const { log, names, tracing } = this.#run;
-    const name = typeof given === 'string' ? given : given.name;
-    const pipeline = this.#pipelines.find((candidate) => candidate.name === name);
-    if (pipeline === undefined) {
-      const message = `enqueue: there is no pipeline ${name}. There are ${this.#pipelines.map((one) => one.name).join(', ')}.`;
-      throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message });
-    }
-    const topic = requestsTopic(pipeline, names);
-    const headers = tracing?.callerHeaders();
-    const records = listOf(name, requests).map((request, i) => ({ topic, ...keyedAt(pipeline, request, i), ...(headers && { headers }) }));
-    const positions = await log.append(records);
-    return positions.map(({ partition, offset }) => requestId({ topic, partition }, offset));
-  }
-
-  async stop(): Promise<RunResult> {
-    this.#stopping.abort();
-    return await this.done;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
   }
 
   async #work(): Promise<RunResult> {
