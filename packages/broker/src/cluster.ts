@@ -49,7 +49,7 @@ export async function layOutCluster(options: ClusterOptions): Promise<readonly O
       join(dataFolder, 'meta.properties'),
       `version=1\ncluster.id=${clusterId}\nnode.id=${place.id}\ndirectory.id=${kafkaId()}\n`,
     );
-    await writeFile(settingsFile, serverProperties({ node: place, nodes: places, dataFolder, settings }));
+    await writeFile(settingsFile, serverProperties(place, places, dataFolder, settings));
     nodes.push(
       createKafkaNode({
         id: place.id,

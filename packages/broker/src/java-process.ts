@@ -9,14 +9,6 @@ const becomeJava = `
 exec "$@" 3<&-
 `;
 
-export interface JavaProcessOptions {
-  readonly command: readonly string[];
-  readonly folder: string;
-  /** File in `folder` to which the output is appended. */
-  readonly logFile: string;
-  readonly environment: NodeJS.ProcessEnv;
-}
-
 /** A Java process that ends when this process does, even if this process is killed. */
 export interface JavaProcess {
   readonly pid: number | undefined;
@@ -26,10 +18,10 @@ export interface JavaProcess {
   readonly gone: () => Promise<void>;
 }
 
-/** Starts Java. Throws if there is no shell. */
-export function startJava({ command, folder, logFile, environment }: JavaProcessOptions): JavaProcess {
+/** Starts Java, and appends its output to a file in `folder`. Throws if there is no shell. */
+export function startJava(command: readonly string[], folder: string, logFile: string, environment: NodeJS.ProcessEnv): JavaProcess {
   const output = openSync(join(folder, logFile), 'a');
-  const { child, release } = startOnLifeline({ script: becomeJava, args: ['java', ...command], folder, output, environment });
+  const { child, release } = startOnLifeline(becomeJava, ['java', ...command], folder, environment, output);
   closeSync(output);
   const exit = new Promise<void>((resolve) => {
     child.once('exit', () => {

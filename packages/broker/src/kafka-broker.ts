@@ -62,7 +62,7 @@ export async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promis
     throw new KafkaBrokerError(`Port ${port} of 127.0.0.1 is in use, or this user may not use it. Choose another one.`);
   }
   const jars = await kafkaClassPath(environment, version, options.onFetch);
-  const prepared = await prepareStart({ java, classPath: jars, environment, readyWithinMs });
+  const prepared = await prepareStart(java, jars, environment, readyWithinMs);
   const { folder, nodes } = await startCluster({ ...prepared, size, port, settings, listeners, environment, readyWithinMs });
 
   let closed: Promise<void> | undefined;

@@ -82,7 +82,7 @@ export function createKafkaNode(options: KafkaNodeOptions): OwnedNode {
     paused: () => paused,
     async start() {
       if (java?.running() === true) return;
-      const started = startJava({ command, folder, logFile, environment });
+      const started = startJava(command, folder, logFile, environment);
       java = started;
       paused = false;
       const deadline = performance.now() + options.readyWithinMs;

@@ -2,17 +2,6 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 
-export interface LifelineOptions {
-  /** POSIX shell script. Its file descriptor 3 is the lifeline. */
-  readonly script: string;
-  /** Arguments of the script: `$0`, `$1` and so on. */
-  readonly args: readonly string[];
-  readonly folder: string;
-  /** File descriptor for the script's output. Default: the output is discarded. */
-  readonly output?: number;
-  readonly environment: NodeJS.ProcessEnv;
-}
-
 export interface Lifeline {
   readonly child: ChildProcess;
   /** Writes a line, so that `read` in the script succeeds. */
@@ -24,9 +13,17 @@ export interface Lifeline {
  *
  * The shell has its own session, so that ^C doesn't reach it. It doesn't keep this process alive. The pipe isn't stdin, because Node closes a
  * child's stdin before it reports the child's exit. Throws if there is no shell.
+ *
+ * `script`: POSIX shell script, whose file descriptor 3 is the lifeline. `args`: its arguments `$0`, `$1` and so on. `out`: file descriptor
+ * for its output, which is discarded by default.
  */
-export function startOnLifeline({ script, args, folder, output, environment }: LifelineOptions): Lifeline {
-  const out = output ?? 'ignore';
+export function startOnLifeline(
+  script: string,
+  args: readonly string[],
+  folder: string,
+  environment: NodeJS.ProcessEnv,
+  out: number | 'ignore' = 'ignore',
+): Lifeline {
   const child = spawn('sh', ['-c', script, ...args], {
     cwd: folder,
     env: environment,

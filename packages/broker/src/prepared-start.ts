@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { layOutCluster } from './cluster.ts';
+import { type ClusterOptions, layOutCluster } from './cluster.ts';
 import { lastLines, runCommand } from './command.ts';
 import { cacheFolder } from './jars.ts';
 import type { Java } from './java.ts';
@@ -18,20 +18,17 @@ export interface PreparedStart {
   readonly command: readonly string[];
 }
 
-export interface PreparedStartOptions {
-  readonly java: Java;
-  readonly classPath: string;
-  readonly environment: NodeJS.ProcessEnv;
-  readonly readyWithinMs: number;
-}
-
 /**
  * Formats a storage folder and archives Kafka's classes, once for these jars and this Java. Both results stay in the cache.
  *
  * If Java can't create the archive, starts are only slower. Throws `KafkaBrokerError` if Kafka can't format the folder or start.
  */
-export async function prepareStart(options: PreparedStartOptions): Promise<PreparedStart> {
-  const { java, classPath, environment } = options;
+export async function prepareStart(
+  java: Java,
+  classPath: string,
+  environment: NodeJS.ProcessEnv,
+  readyWithinMs: number,
+): Promise<PreparedStart> {
   const hash = createHash('sha256').update(`${classPath}\n${java.build}`).digest('hex').slice(0, 12);
   const folder = join(cacheFolder(environment), `kafka-start-${hash}`);
   await makeOnce(folder, async (unfinished) => {
@@ -39,8 +36,9 @@ export async function prepareStart(options: PreparedStartOptions): Promise<Prepa
     const temporary = await makeTemporaryFolder(environment);
     try {
       const bootstrapCheckpoint = join(unfinished, 'bootstrap.checkpoint');
-      await cp(await format(temporary.path, options), bootstrapCheckpoint);
-      await archiveClasses(join(unfinished, 'classes.jsa'), bootstrapCheckpoint, temporary.path, options);
+      await cp(await format(temporary.path, java, classPath, environment), bootstrapCheckpoint);
+      const command = kafkaCommand(java, classPath, [`-XX:ArchiveClassesAtExit=${join(unfinished, 'classes.jsa')}`]);
+      await archiveClasses({ folder: join(temporary.path, 'archive'), bootstrapCheckpoint, command, environment, readyWithinMs });
     } finally {
       await temporary.remove();
     }
@@ -66,11 +64,11 @@ function kafkaCommand(java: Java, classPath: string, options: readonly string[])
 }
 
 /** Formats a storage folder. Returns the path of its `bootstrap.checkpoint`, which every new node needs. */
-async function format(folder: string, { java, classPath, environment }: PreparedStartOptions): Promise<string> {
+async function format(folder: string, java: Java, classPath: string, environment: NodeJS.ProcessEnv): Promise<string> {
   const node = { id: 1, port: 1, controllerPort: 2 };
   const dataFolder = join(folder, 'format');
   const settingsFile = join(folder, 'format.properties');
-  await writeFile(settingsFile, serverProperties({ node, nodes: [node], dataFolder, settings: {} }));
+  await writeFile(settingsFile, serverProperties(node, [node], dataFolder, {}));
   const id = Buffer.from('headgate-sandbox').toString('base64url');
   const { status, output } = await runCommand(
     java.command,
@@ -82,15 +80,8 @@ async function format(folder: string, { java, classPath, environment }: Prepared
 }
 
 /** Starts a node and lets it end normally, which makes Java write the archive. */
-async function archiveClasses(
-  archive: string,
-  bootstrapCheckpoint: string,
-  temporary: string,
-  { java, classPath, environment, readyWithinMs }: PreparedStartOptions,
-): Promise<void> {
-  const folder = join(temporary, 'archive');
-  const command = kafkaCommand(java, classPath, [`-XX:ArchiveClassesAtExit=${archive}`]);
-  const [node] = await layOutCluster({ size: 1, settings: {}, folder, bootstrapCheckpoint, command, environment, readyWithinMs });
+async function archiveClasses(options: Omit<ClusterOptions, 'size' | 'settings'>): Promise<void> {
+  const [node] = await layOutCluster({ size: 1, settings: {}, ...options });
   if (node === undefined) return;
   try {
     await node.start();

@@ -17,20 +17,17 @@ export interface NodePlace {
   readonly listeners?: Readonly<Record<string, Listener>>;
 }
 
-export interface ServerPropertiesOptions {
-  readonly node: NodePlace;
-  /** All nodes, including this one. */
-  readonly nodes: readonly NodePlace[];
-  /** Folder of the node's partitions. */
-  readonly dataFolder: string;
-  readonly settings: Readonly<Record<string, string>>;
-}
-
 /**
  * Returns the text of `server.properties` for a node that is broker and controller. The node uses few resources, quickly notices that
- * another node is down, and doesn't create topics automatically.
+ * another node is down, and doesn't create topics automatically. `nodes`: all nodes, including this one. `dataFolder`: folder of the node's
+ * partitions.
  */
-export function serverProperties({ node, nodes, dataFolder, settings }: ServerPropertiesOptions): string {
+export function serverProperties(
+  node: NodePlace,
+  nodes: readonly NodePlace[],
+  dataFolder: string,
+  settings: Readonly<Record<string, string>>,
+): string {
   const replicas = nodes.length;
   const leastInSync = Math.max(1, replicas - 1);
   const alone = replicas === 1;

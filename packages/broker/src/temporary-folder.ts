@@ -21,7 +21,7 @@ export interface TemporaryFolder {
 
 export async function makeTemporaryFolder(environment: NodeJS.ProcessEnv): Promise<TemporaryFolder> {
   const path = await mkdtemp(join(tmpdir(), 'headgate-kafka-'));
-  const { release } = startOnLifeline({ script: removeLater, args: [path], folder: tmpdir(), environment });
+  const { release } = startOnLifeline(removeLater, [path], tmpdir(), environment);
   return {
     path,
     remove: async () => {

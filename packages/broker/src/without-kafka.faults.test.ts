@@ -77,7 +77,7 @@ test('three nodes keep three replicas of which two must have a record; one keeps
     const nodes = places.slice(0, count);
     const [node] = nodes;
     if (node === undefined) return [];
-    return serverProperties({ node, nodes, dataFolder: 'data', settings: { 'num.io.threads': '5' } }).split('\n');
+    return serverProperties(node, nodes, 'data', { 'num.io.threads': '5' }).split('\n');
   };
   expect(lines(3)).toEqual(
     expect.arrayContaining([
