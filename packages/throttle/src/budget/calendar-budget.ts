@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { rangeChecks } from '../number-checks.ts';
 import { nextDayOfMonth, nextTimeOfDay } from './next-reset.ts';
-import { checkBudget, type RateBudget, type RateBudgetOptions, WindowBudget } from './rate-budget.ts';
+import { checkBudget, RateBudget, type RateBudgetOptions } from './rate-budget.ts';
 
 /** Options of {@link dailyBudget}. */
 export interface DailyBudgetOptions extends Omit<RateBudgetOptions, 'windowMs'> {
@@ -53,7 +53,7 @@ function calendarBudget(
     const now = clock.epochMs();
     return nextReset(now + countedWithinMs) - now + guardMs;
   };
-  return new WindowBudget({ windowMs, resets, endGrainMs: guardMs, busyForMs, setBackMs: setBackOf(clock) }, { ...options, clock });
+  return new RateBudget({ windowMs, resets, endGrainMs: guardMs, busyForMs, setBackMs: setBackOf(clock) }, { ...options, clock });
 }
 
 /** Smaller differences between the clocks are their jitter, in ms. */

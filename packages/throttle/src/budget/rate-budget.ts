@@ -20,59 +20,6 @@ export interface RateBudgetOptions {
   readonly clock?: Clock | undefined;
 }
 
-/**
- * Limits how many requests start per window. A budget of `rateBudget` keeps a rolling log of when used slots become free.
- *
- * ```text
- *   sent        counted         answered                        the slot is free
- *    |----- somewhere in here -----|----------- window -----------|
- * ```
- *
- * The service counted a request at some moment between its sending and its response, so a slot is busy until the response plus a window.
- * This is safe on windows that start with the first request, on wall-clock windows and on rolling ones. The response's travel time isn't
- * subtracted: a service may count one request right before it answers, and the next one as soon as it arrives.
- *
- * If responses report the remaining requests, they reveal what other clients of the credential use, and the budget leaves them that share.
- *
- * ```text
- *   response: 3 remain     others may have used some since then
- *    |----------------------------|-- one request goes alone --|-- its response: the rest follow --|
- * ```
- *
- * While requests are in flight, the next one then also waits until a recent response leaves capacity for all of them. This wait is at most
- * a tenth of a request's share of the window, so that slow responses waste little budget.
- */
-export interface RateBudget {
-  /** Requests, or units of weight, that may start per window. */
-  readonly limit: number;
-  /** The window's length in ms. 24 hours for a daily budget, 31 days for a monthly one. */
-  readonly windowMs: number;
-  /** Weight in use now, by our own requests and, as far as responses show it, by other clients. */
-  readonly used: number;
-  /**
-   * Returns the monotonic ms at which `weight` may be taken; now or earlier if it may be taken at once, `Infinity` while that depends on
-   * requests in flight. Throws a `RangeError` for a weight below 1 or above the limit. `nowMs` defaults to the clock's time. Pass the same
-   * `nowMs` to `take`, because capacity that is free now can be gone a moment later.
-   */
-  freeAt(weight?: number, nowMs?: number): number;
-  /**
-   * Returns the monotonic ms by which a slot taken now is free again, if the response comes at once. For a daily or monthly budget, this is
-   * the reset, without the extra wait after it.
-   */
-  freeAgainAt(): number;
-  /** Takes a slot. Throws a `RangeError` if `weight` isn't free at `nowMs`, which defaults to the clock's time. */
-  take(weight?: number, nowMs?: number): Slot;
-  /** Lets no request start before the monotonic instant `untilMs`. Doesn't shorten an earlier hold. Throws a `RangeError` for `NaN`. */
-  holdUntil(untilMs: number): void;
-  /**
-   * Returns the state of the budget, from which another process can continue with `restore`. Leaves out what was restored from a snapshot
-   * that is `elsewhere`.
-   */
-  snapshot(): BudgetSnapshot;
-  /** Adds the state in another process's snapshot to this budget. */
-  restore(snapshot: BudgetSnapshot): void;
-}
-
 /** A response's report about a budget of the service. */
 export interface BudgetEvidence {
   /** Requests, or units of weight, left in the service's window. */
@@ -137,7 +84,7 @@ export function rateBudget(options: RateBudgetOptions): RateBudget {
   const { guardMs = windowMs * DRIFT + 5 } = options;
   checkBudget('rateBudget', options);
   const busyForMs = (countedWithinMs: number): number => countedWithinMs + windowMs + guardMs;
-  return new WindowBudget({ windowMs, resets: null, endGrainMs: 0, busyForMs, setBackMs: () => 0 }, options);
+  return new RateBudget({ windowMs, resets: null, endGrainMs: 0, busyForMs, setBackMs: () => 0 }, options);
 }
 
 /** Throws a `RangeError` for a number with which the budget would have no limit, or never free a slot. `name`: the function's. */
@@ -171,9 +118,32 @@ export interface WindowRule {
   readonly setBackMs: () => number;
 }
 
-/** A class instead of closures, so that many thousands of budgets share most of their methods. */
-export class WindowBudget implements RateBudget {
+/**
+ * Limits how many requests start per window. A budget of `rateBudget` keeps a rolling log of when used slots become free.
+ *
+ * ```text
+ *   sent        counted         answered                        the slot is free
+ *    |----- somewhere in here -----|----------- window -----------|
+ * ```
+ *
+ * The service counted a request at some moment between its sending and its response, so a slot is busy until the response plus a window.
+ * This is safe on windows that start with the first request, on wall-clock windows and on rolling ones. The response's travel time isn't
+ * subtracted: a service may count one request right before it answers, and the next one as soon as it arrives.
+ *
+ * If responses report the remaining requests, they reveal what other clients of the credential use, and the budget leaves them that share.
+ *
+ * ```text
+ *   response: 3 remain     others may have used some since then
+ *    |----------------------------|-- one request goes alone --|-- its response: the rest follow --|
+ * ```
+ *
+ * While requests are in flight, the next one then also waits until a recent response leaves capacity for all of them. This wait is at most
+ * a tenth of a request's share of the window, so that slow responses waste little budget.
+ */
+export class RateBudget {
+  /** Requests, or units of weight, that may start per window. */
   readonly limit: number;
+  /** The window's length in ms. 24 hours for a daily budget, 31 days for a monthly one. */
   readonly windowMs: number;
   readonly #rule: WindowRule;
   readonly #maxDelayMs: number;
@@ -208,17 +178,27 @@ export class WindowBudget implements RateBudget {
     this.#log = new SlidingWindowLog(limit, rule.windowMs, rule.endGrainMs > 0 ? rule.endGrainMs : undefined, rule.setBackMs);
   }
 
+  /** Weight in use now, by our own requests and, as far as responses show it, by other clients. */
   get used(): number {
     const now = this.#clock.monotonicMs();
     const besideOthers = this.#log.busy(now, 'unrefused') + (this.#others?.from(now)[0]?.weight ?? 0);
     return this.#weightInFlight + Math.max(this.#log.busy(now), besideOthers);
   }
 
+  /**
+   * Returns the monotonic ms at which `weight` may be taken; now or earlier if it may be taken at once, `Infinity` while that depends on
+   * requests in flight. Throws a `RangeError` for a weight below 1 or above the limit. `now` defaults to the clock's time. Pass the same
+   * `now` to `take`, because capacity that is free now can be gone a moment later.
+   */
   freeAt(weight = 1, now: number = this.#clock.monotonicMs()): number {
     this.#checkWeight(weight);
     return Math.max(this.#heldUntil, this.#besideOthers(weight, this.#weightInFlight, now), this.#confirmedAt(weight, now));
   }
 
+  /**
+   * Returns the monotonic ms by which a slot taken now is free again, if the response comes at once. For a daily or monthly budget, this is
+   * the reset, without the extra wait after it.
+   */
   freeAgainAt(): number {
     return this.#clock.monotonicMs() + this.#rule.busyForMs(0) - this.#rule.endGrainMs;
   }
@@ -256,6 +236,7 @@ export class WindowBudget implements RateBudget {
     return isConfirmed ? now : this.#lastTakenAt + patienceMs;
   }
 
+  /** Takes a slot. Throws a `RangeError` if `weight` isn't free at `now`, which defaults to the clock's time. */
   take(weight = 1, now: number = this.#clock.monotonicMs()): Slot {
     if (!(this.freeAt(weight, now) <= now))
       throw new RangeError(`rateBudget: ${weight} of ${this.limit} isn't free now; check freeAt first`);
@@ -283,6 +264,7 @@ export class WindowBudget implements RateBudget {
     };
   }
 
+  /** Lets no request start before the monotonic instant `untilMs`. Doesn't shorten an earlier hold. Throws a `RangeError` for `NaN`. */
   holdUntil(untilMs: number): void {
     rangeChecks('rateBudget').number({ untilMs }, -Infinity, Infinity);
     this.#heldUntil = Math.max(this.#heldUntil, untilMs);
@@ -317,6 +299,10 @@ export class WindowBudget implements RateBudget {
     });
   }
 
+  /**
+   * Returns the state of the budget, from which another process can continue with `restore`. Leaves out what was restored from a snapshot
+   * that is `elsewhere`.
+   */
   snapshot(): BudgetSnapshot {
     const now = this.#clock.monotonicMs();
     const busy = this.#log.left(now, SNAPSHOT_PAIRS);
@@ -336,6 +322,7 @@ export class WindowBudget implements RateBudget {
     };
   }
 
+  /** Adds the state in another process's snapshot to this budget. */
   restore(snapshot: BudgetSnapshot): void {
     const now = this.#clock.monotonicMs();
     const { busy, others, heldMs = 0, freedMs = 0, elsewhere = false } = snapshot;

@@ -1,6 +1,7 @@
 import { EMPTY, NEVER, Observable, Subject, lastValueFrom, map, of, take, throwError, toArray } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import { creditPool } from '../admission/credit-pool.ts';
+import { drain } from './drain.ts';
 import type { PageReader, PageReadOptions } from './page-reader.ts';
 import { PageStream } from './page-stream.ts';
 
@@ -148,6 +149,24 @@ describe('PageStream.drain', () => {
       await lastValueFrom(stream.drain(later, { readAhead }), { defaultValue: undefined });
       expect([seen.asked, Math.max(...ahead)]).toEqual([5, readAhead]);
     }
+  });
+
+  it('gives the credit of a page back that arrives after it was left', async () => {
+    const credits = creditPool({ max: 10 });
+    let arrive = (): void => undefined;
+    const reader: PageReader<number> = {
+      read: () => new Promise((resolve) => (arrive = () => resolve([{ value: 1, credit: credits.reserve(1) }]))),
+    };
+    const subscription = drain(
+      () => reader,
+      () => NEVER,
+      { credits },
+    ).subscribe();
+    subscription.unsubscribe();
+    arrive();
+    expect(credits.outstanding).toBe(1);
+    await turn();
+    expect(credits.outstanding).toBe(0);
   });
 
   it('leaves no unhandled rejection when the walk ends after it was left', async () => {

@@ -81,6 +81,17 @@ describe('mergePages', () => {
     await iterator.return?.();
   });
 
+  it('gives the credit of a page back when an iteration leaves in the middle of its values', async () => {
+    const credits = creditPool({ max: 100 });
+    const streams = walks(1, { pages: 2, size: 5 }).map(({ stream }) => stream);
+    const seen: string[] = [];
+    for await (const value of mergePages(streams, { credits }).through(flatten())) {
+      seen.push(value);
+      if (seen.length === 2) break;
+    }
+    expect([seen, credits.outstanding]).toEqual([['0.0.0', '0.0.1'], 0]);
+  });
+
   it('keeps the values of a page together, also of walks that a signal may end', async () => {
     const { signal } = new AbortController();
     const flat = walks(3, { pages: 2, size: 3 }).map(({ stream }) => stream.through(flatten<string>()));
