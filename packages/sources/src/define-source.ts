@@ -1,7 +1,7 @@
 import { anySignal } from '@headgate/throttle/internal';
 import { checkedOptions } from './checked-options.ts';
 import { execute } from './retry/executor.ts';
-import type { SourceDefinition, WholeDefinition } from './source-definition.ts';
+import type { SourceDefinition } from './source-definition.ts';
 import { SourceError, ofDefinition } from './source-error.ts';
 import { sourceGauges } from './source-gauges.ts';
 import type { SourceOptions } from './source-options.ts';
@@ -14,9 +14,8 @@ import { type PagingCalls, walkPages } from './walk-pages.ts';
  *
  * The returned function throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options.
  */
-export function defineSource<Query, Value>(defined: SourceDefinition<Query, Value>): (options: SourceOptions) => Source<Query, Value> {
-  const { service } = defined;
-  const definition: WholeDefinition<Query, Value> = { subject: () => service, items: () => 1, itemsOf: () => 1, ...defined };
+export function defineSource<Query, Value>(definition: SourceDefinition<Query, Value>): (options: SourceOptions) => Source<Query, Value> {
+  const { service } = definition;
   return (given) => {
     const options = checkedOptions(service, given, definition);
     const parts = new SourceParts(definition, options);

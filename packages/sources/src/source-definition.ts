@@ -49,10 +49,6 @@ export interface SourceDefinition<Query, Value> {
   credentialsOf?(query: Query): readonly string[];
 }
 
-/** A definition in which the defaults of `subject`, `items` and `itemsOf` are filled in. */
-export type WholeDefinition<Query, Value> = SourceDefinition<Query, Value> &
-  Required<Pick<SourceDefinition<Query, Value>, 'subject' | 'items' | 'itemsOf'>>;
-
 /** The circumstances of a response, for `SourceDefinition.evidence`. */
 export interface EvidenceContext<Query> {
   /** The query that was answered. */

@@ -10,12 +10,12 @@ import { openRows, type OpenRows } from './retry/rows.ts';
 import { SharedLimits } from './retry/shared-limits.ts';
 import { SharedSecrets } from './retry/shared-secret.ts';
 import { SourceCredential } from './retry/source-credential.ts';
-import type { WholeDefinition } from './source-definition.ts';
+import type { SourceDefinition } from './source-definition.ts';
 import { ofDefinition, SourceError } from './source-error.ts';
 
 /** The parts of a source that its queries share. */
 export class SourceParts<Query, Value> {
-  readonly definition: WholeDefinition<Query, Value>;
+  readonly definition: SourceDefinition<Query, Value>;
   readonly options: CheckedOptions;
   /** Names of the budgets, in the order of weights and evidence. */
   readonly budgets: readonly string[];
@@ -38,7 +38,7 @@ export class SourceParts<Query, Value> {
   /** Aborts when no new request may start. Requests in flight continue. */
   readonly stopping: AbortController = new AbortController();
 
-  constructor(definition: WholeDefinition<Query, Value>, options: CheckedOptions) {
+  constructor(definition: SourceDefinition<Query, Value>, options: CheckedOptions) {
     const { service } = definition;
     const { clock, journal, maxDelayMs, budgets, allowance, concurrency } = options;
     this.definition = definition;
@@ -80,7 +80,7 @@ export class SourceParts<Query, Value> {
     return ofDefinition(
       { service: definition.service },
       'subject',
-      () => definition.subject(query),
+      () => definition.subject?.(query) ?? definition.service,
       (subject) => subject,
     );
   }

@@ -78,10 +78,9 @@ async function makeDispatcher(options: Options): Promise<Dispatcher> {
   };
   if (http === '' && https === '') return new Agent(agent);
   // undici's proxy agents call `connect`, which only undici's index adds to dispatchers.
-  const { EnvHttpProxyAgent, ProxyAgent } = await import('undici');
-  const proxied = { ...agent, requestTls: tls, proxyTls: tls };
-  if (proxy !== undefined) return new ProxyAgent({ ...proxied, uri: proxy });
-  return new EnvHttpProxyAgent({ ...proxied, httpProxy: http, httpsProxy: https, noProxy: exemptions(env) });
+  const { EnvHttpProxyAgent } = await import('undici');
+  const noProxy = proxy === undefined ? exemptions(env) : '';
+  return new EnvHttpProxyAgent({ ...agent, requestTls: tls, proxyTls: tls, httpProxy: http, httpsProxy: https, noProxy });
 }
 
 /** The context of `onRequestStart`. */

@@ -66,7 +66,7 @@ class Execution<Query, Value> implements RunningQuery {
     this.#given = given;
     this.subject = parts.subjectOf(query);
     const about = { service, subject: this.subject };
-    this.#items = ofDefinition(about, 'items', () => definition.items(query), wholeNumber);
+    this.#items = ofDefinition(about, 'items', () => definition.items?.(query) ?? 1, wholeNumber);
     this.weights = ofDefinition(
       about,
       'weights',
@@ -230,7 +230,7 @@ class Execution<Query, Value> implements RunningQuery {
       if (next.kind === 'reject') throw next.error;
       if (next.kind !== 'usable') return next;
       const { value } = next;
-      permit.credit.resize(ofDefinition({ service, subject }, 'itemsOf', () => definition.itemsOf(value), wholeNumber));
+      permit.credit.resize(ofDefinition({ service, subject }, 'itemsOf', () => definition.itemsOf?.(value) ?? 1, wholeNumber));
       delivered = true;
       return { value, credit: permit.credit };
     } finally {
