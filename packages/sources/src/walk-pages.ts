@@ -49,8 +49,7 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
         JSON.stringify(paging.place === undefined ? cursor : call('place', () => paging.place?.(cursor)));
       let at: Checkpoint<Cursor> | 'last' | undefined;
       const begin = (): Checkpoint<Cursor> | 'last' => {
-        if (from === undefined) assertCursor(options, 'first', paging.first);
-        const start = from ?? { cursor: paging.first };
+        const start = from ?? { cursor: checked(options, 'first', paging.first) };
         if (start !== 'last') seen.add(placeOf(start.cursor));
         return start;
       };
@@ -74,8 +73,8 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
       };
 
       function after(given: NextPage<Cursor>, empty: number, pages: number): Checkpoint<Cursor> {
-        const { cursor, isUnknown } = Object(given) as NextPage<Cursor>;
-        assertCursor(options, 'next', cursor);
+        const { cursor: next, isUnknown } = Object(given) as NextPage<Cursor>;
+        const cursor = checked(options, 'next', next);
         const isCircle = seen.add(placeOf(cursor)) || isUnknown === true;
         const state = { cursor, pages, seen: seen.snapshot() };
         return { ...state, ...(empty > 0 && { empty }), ...(isCircle && { isCircle }), ...(isUnknown === true && { isUnknown }) };
@@ -126,9 +125,9 @@ function assertGoesOn<Query, Page, Cursor extends NonNullable<Json>>(
   }
 }
 
-/** Throws for a cursor that a checkpoint can't hold. A service can leave out its cursor, whatever its type says. */
-function assertCursor({ misuse }: PagingCalls, name: string, cursor: unknown): void {
-  if (typeof cursor === 'number' ? Number.isFinite(cursor) : (cursor ?? undefined) !== undefined) return;
+/** Returns the cursor. Throws if a checkpoint can't hold it. A service can leave out its cursor, whatever its type says. */
+function checked<Cursor>({ misuse }: PagingCalls, name: string, cursor: Cursor): Cursor {
+  if (typeof cursor === 'number' ? Number.isFinite(cursor) : (cursor ?? undefined) !== undefined) return cursor;
   throw misuse(
     name,
     `returns the cursor ${String(cursor)}`,

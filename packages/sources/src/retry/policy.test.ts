@@ -147,6 +147,8 @@ describe.each<[what: string, rows: readonly (readonly [failure: Failure, given: 
       [answered({ kind: 'schema-mismatch', where: 'ids' }), { time: time(100) }, 'transient: wait 100'],
       [answered({ kind: 'schema-mismatch', where: 'ids' }), { time: time(0) }, 'fatal: HEADGATE_UNFIT_ANSWER'],
       [answered({ kind: 'schema-mismatch', where: 'ids' }), { wasMismatch: true }, 'fatal: HEADGATE_UNFIT_ANSWER'],
+      [answered({ kind: 'schema-mismatch', where: 'ids', value: 'part' }), {}, 'transient: wait 250'],
+      [answered({ kind: 'schema-mismatch', where: 'ids', value: 'part' }), { wasMismatch: true }, 'ok: part; accepted'],
     ],
   ],
   [
