@@ -5,23 +5,10 @@ import type { DisplayEvent } from './display-event.ts';
 
 /** The recent history of a run, in a limited amount of memory. Times are epoch ms. */
 export interface RunHistory {
-  /** Minutes with an attempt, a written page or an answered key, oldest first. Each lies within 6 hours of the latest one. */
-  readonly minutes: readonly Minute[];
   /** Failed attempts, grouped by pipeline, outcome and HTTP status, the latest first. */
   readonly faults: readonly Fault[];
   /** The last 50 events that a display shows individually, in order. */
   readonly events: readonly { /** Position in the run. */ readonly number: number; readonly at: number; readonly event: DisplayEvent }[];
-}
-
-export interface Minute {
-  /** Start of the minute. */
-  readonly at: number;
-  /** HTTP attempts by outcome. */
-  readonly attempts: Readonly<Record<string, number>>;
-  /** Items of pages written, by pipeline. */
-  readonly items: Readonly<Record<string, number>>;
-  /** Keys of lookups answered, by pipeline. */
-  readonly keys: Readonly<Record<string, number>>;
 }
 
 export interface Fault {
@@ -37,9 +24,6 @@ export interface Fault {
   readonly reason: string;
 }
 
-export const MINUTE_MS = 60_000;
-/** Number of minutes that are kept: 6 hours. */
-export const KEPT_MINUTES = 360;
 const KEPT_FAULTS = 100;
 const KEPT_EVENTS = 50;
 
@@ -51,21 +35,10 @@ export interface RunHistorian {
 /** Records when events happened, because a run's snapshot has only totals. */
 export function runHistory(clock: Clock): RunHistorian {
   const time = steadyTime(clock);
-  const minutes: { at: number; attempts: Counts; items: Counts; keys: Counts }[] = [];
   const faults = new Map<string, Fault>();
   const events: { number: number; at: number; event: DisplayEvent }[] = [];
   let lastNumber = 0;
 
-  const count = (kind: 'attempts' | 'items' | 'keys', name: string, more: number): void => {
-    const now = time.now();
-    const at = minuteOf(now);
-    let minute = minutes.at(-1);
-    if (minute === undefined || minute.at < at) {
-      minutes.push((minute = { at, attempts: {}, items: {}, keys: {} }));
-      while ((minutes[0]?.at ?? at) <= at - KEPT_MINUTES * MINUTE_MS) minutes.shift();
-    }
-    minute[kind][name] = (minute[kind][name] ?? 0) + more;
-  };
   const fail = ({ pipeline, outcome, status, reason = '' }: Extract<DisplayEvent, { type: 'attempt' }>): void => {
     const name = `${pipeline} ${outcome} ${status ?? ''}`;
     const last = time.now();
@@ -80,26 +53,15 @@ export function runHistory(clock: Clock): RunHistorian {
 
   return {
     apply(event) {
-      if (event.type === 'attempt') {
-        count('attempts', event.outcome, 1);
-        if (event.outcome !== 'ok' && event.outcome !== 'gone') fail(event);
-      } else if (event.type === 'page-written') count('items', event.pipeline, event.items);
-      else if (event.type === 'keys-answered') count('keys', event.pipeline, event.count);
+      if (event.type === 'attempt' && event.outcome !== 'ok' && event.outcome !== 'gone') fail(event);
       if (!isNews(event)) return;
       lastNumber += 1;
       events.push({ number: lastNumber, at: time.now(), event });
       if (events.length > KEPT_EVENTS) events.shift();
     },
     history: () => ({
-      minutes: minutes.map((minute) => ({ ...minute, at: minuteOf(time.onWall(minute.at)) })),
       faults: Array.from(faults.values(), (one) => ({ ...one, since: time.onWall(one.since), last: time.onWall(one.last) })).toReversed(),
       events: events.map((one) => ({ ...one, at: time.onWall(one.at) })),
     }),
   };
 }
-
-function minuteOf(at: number): number {
-  return at - (at % MINUTE_MS);
-}
-
-type Counts = Record<string, number>;

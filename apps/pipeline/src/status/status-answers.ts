@@ -12,7 +12,7 @@ export interface StatusAnswersOptions {
   /** Accepted names in the Host header, in lowercase. `localhost` and IP addresses are always accepted. */
   readonly names: readonly string[];
   readonly view: () => RunView;
-  /** The clock for updates of open pages. */
+  /** Measures when a page has last looked. */
   readonly clock: Clock;
   readonly commandFor: CommandFor;
   /** The page's time zone. Default: the machine's. */
@@ -22,36 +22,33 @@ export interface StatusAnswersOptions {
 export interface StatusAnswers {
   /** Answers a request. Never throws. */
   answer(request: IncomingMessage, response: ServerResponse): void;
-  /** Shows the final state of the run to open pages, and ends their connections. */
+  /** Resolves at once or, if a page is open, when it has had the time to look once more. */
   close(): Promise<void>;
 }
 
 /**
- * Answers requests about the state of a run: `/` (the status page, or JSON if `Accept` prefers it), `/events` (updates of the page),
+ * Answers requests about the state of a run: `/` (the status page, or JSON if `Accept` prefers it), `/screen.json` (for the page),
  * `/status.json`, `/livez`, `/readyz` and `/metrics` (for Prometheus). Only reads.
  */
 export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
-  const { view, names } = options;
+  const { view, names, clock } = options;
   const times = createTimeWords(options);
   let loading: Promise<StatusPage> | undefined;
+  let lookedAtMs = -Infinity;
 
   return {
     answer(request, response) {
       answerTo(request)
         .catch((): Answer => text(500, 'The status could not be read.\n'))
-        .then(({ status, headers, body, stream }) => {
-          if (stream !== undefined && request.method === 'GET') {
-            response.writeHead(status, { ...common, ...headers });
-            stream(response);
-            return;
-          }
+        .then(({ status, headers, body }) => {
           response.writeHead(status, { ...common, ...headers, 'content-length': Buffer.byteLength(body) });
           response.end(request.method === 'HEAD' ? undefined : body);
         })
         .catch(() => response.destroy());
     },
     async close() {
-      await (await loading?.catch(() => undefined))?.streams.close();
+      if (clock.monotonicMs() - lookedAtMs < 2 * LOOK_EVERY_MS)
+        await new Promise<void>((resolve) => void clock.schedule(LAST_LOOK_MS, resolve));
     },
   };
 
@@ -74,8 +71,8 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
     switch (path) {
       case '/':
         return prefersJson(request.headers.accept) ? statusJson() : await page();
-      case '/events':
-        return await events(request, query.join('?'));
+      case '/screen.json':
+        return await screenJson(query.join('?'));
       case '/status.json':
         return statusJson();
       case '/livez':
@@ -85,7 +82,7 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
       case '/metrics':
         return await metricsAnswer();
       default:
-        return text(404, 'Nothing here. See / /events /status.json /livez /readyz /metrics\n');
+        return text(404, 'Nothing here. See / /screen.json /status.json /livez /readyz /metrics\n');
     }
   }
 
@@ -111,23 +108,21 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
   }
 
   async function page(): Promise<Answer> {
-    const live = await pages();
-    const headers = { 'content-type': 'text/html; charset=utf-8', vary: 'accept', 'content-security-policy': live.contentSecurityPolicy };
-    return { status: 200, headers, body: live.document };
+    const { document, contentSecurityPolicy } = await loaded();
+    const headers = { 'content-type': 'text/html; charset=utf-8', vary: 'accept', 'content-security-policy': contentSecurityPolicy };
+    return { status: 200, headers, body: document };
   }
 
-  async function events({ headers }: IncomingMessage, query: string): Promise<Answer> {
-    // A page of another site can't read the stream, but would use up one of the limited connections.
-    if (!['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none'))
-      return text(403, 'This address is only for the status page.\n');
-    const { streams } = await pages();
-    if (!streams.hasRoom) return text(503, 'Too many open status pages. Close one of them.\n');
-    return { status: 200, headers: streamHeaders, body: '', stream: streams.open(query) };
+  async function screenJson(query: string): Promise<Answer> {
+    const { screen } = await loaded();
+    const body = screen(query);
+    lookedAtMs = clock.monotonicMs();
+    return { status: 200, headers: { 'content-type': 'application/json' }, body };
   }
 
   /** Loads the page on the first request for it, because the pages of most runs are never opened. */
-  async function pages(): Promise<StatusPage> {
-    loading ??= import('./page/status-page.ts').then(({ statusPage }) => statusPage({ ...options, times }));
+  async function loaded(): Promise<StatusPage> {
+    loading ??= import('./page/status-page.ts').then(({ statusPage }) => statusPage(view, { ...options, times }));
     return await loading;
   }
 
@@ -142,12 +137,12 @@ interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** If set, writes the body after the headers, and keeps the response open. */
-  readonly stream?: (response: ServerResponse) => void;
 }
 
-/** Headers of the event stream. `x-accel-buffering` keeps nginx from buffering it. */
-const streamHeaders = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' } as const;
+/** Interval at which an open page looks (page.mjs), ms. */
+const LOOK_EVERY_MS = 1_000;
+/** Time (ms) in which an open page looks once more. */
+const LAST_LOOK_MS = 1_200;
 
 const plainText = 'text/plain; charset=utf-8';
 

@@ -30,12 +30,12 @@ export interface StatusHandler extends AsyncDisposable {
   (request: IncomingMessage, response: ServerResponse): void;
   /** Shows an outage of the log, or its end. Call it from the `onAvailability` of the log, because a run has no event for this. */
   onAvailability(change: AvailabilityChange): void;
-  /** Shows the current state of the run to open pages, and ends their connections. */
+  /** Stops watching the run. Resolves when open pages have had the time to look once more. */
   close(): Promise<void>;
 }
 
 /**
- * Answers GET requests about a run: `/` (the status page, or JSON if `Accept` prefers it), `/events` (for the page), `/status.json`,
+ * Answers GET requests about a run: `/` (the status page, or JSON if `Accept` prefers it), `/screen.json` (for the page), `/status.json`,
  * `/metrics` (Prometheus), `/livez` and `/readyz`. It only reads, and has no password: serve it only where others can't reach it.
  */
 export function statusHandler(running: Pick<Running, 'events' | 'snapshot' | 'done'>, options: StatusHandlerOptions): StatusHandler {

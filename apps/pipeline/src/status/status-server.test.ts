@@ -168,7 +168,7 @@ it('the server responds with 500 while the run can’t be read, and keeps servin
   };
   const server = await serve(here, { view });
   try {
-    const broken = ['events', 'status.json', 'readyz', 'metrics'].map(async (path) => await ask(server.url + path));
+    const broken = ['screen.json', 'status.json', 'readyz', 'metrics'].map(async (path) => await ask(server.url + path));
     for (const { status, body } of await Promise.all(broken)) expect([status, body]).toEqual([500, 'The status could not be read.\n']);
     expect((await ask(`${server.url}livez`)).status).toBe(200);
     isBroken = false;

@@ -13,7 +13,7 @@ export interface StatusServer {
   /** Address of the page, with the port in use. */
   readonly url: string;
   readonly port: number;
-  /** Stops listening, shows the final state of the run to open pages, and cuts the connections that remain. */
+  /** Stops when open pages have had the time to look once more, and cuts the connections that remain. */
   close(): Promise<void>;
 }
 
@@ -30,8 +30,8 @@ export async function startStatusServer({ host, port: wanted, names = [], ...sho
     url: `http://${reachable(host)}:${port}/`,
     port,
     async close() {
-      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
       await answers.close();
+      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
       server.closeAllConnections();
       await closed;
     },

@@ -22,10 +22,10 @@ describe.skipIf(WHY_NOT !== undefined)(`requests blocked by another client's ope
     const status = await joined(run);
     const { msg } = await run.said(({ event }) => event === 'requests-blocked');
     expect(msg).toMatch(/^followers lane 0: since \S+ another client's open transaction \(offset \d+\) blocks jobs; /u);
-    const page = await fetch(new URL('events', status));
+    const page = await fetch(new URL('screen.json', status));
+    expect(await page.text()).toMatch(/open transaction \(offset \d+\) blocks jobs/u);
     await stranger.abort();
     expect((await run.ended).code).toBe(0);
-    expect(await page.text()).toMatch(/open transaction \(offset \d+\) blocks jobs/u);
     expect(run.lines().filter(({ event }) => event === 'request-completed' || event === 'requests-readable')).toHaveLength(2);
     expect(place.service.requests).toHaveLength(1);
   });

@@ -128,11 +128,6 @@ function busyHistory(now: number): RunHistory {
   const attempt = { type: 'attempt', pipeline: 'followers', credential: 'app', subject: '@alpha', durationMs: 120 } as const;
   for (let minute = 0; START + minute * 60_000 < now; minute += 1) {
     at = START + minute * 60_000;
-    // A window of 15 minutes allows most requests at its start, and fewer in each minute after that.
-    const asked = [15, 15, 9, 5, 3, 2][minute % 15] ?? 1;
-    for (let i = 0; i < asked; i += 1) past.apply({ ...attempt, outcome: 'ok' });
-    past.apply({ type: 'page-written', pipeline: 'followers', key: '@alpha', request: 'r', page: 1, items: asked * 5_000, last: false });
-    past.apply({ type: 'keys-answered', pipeline: 'books', count: 14 + (minute % 3) });
     if (minute % 45 > 40)
       past.apply({ ...attempt, outcome: 'transient', status: 503, reason: '503 Service Unavailable', retryInMs: 4_000 });
     if (minute === 70) past.apply({ ...attempt, outcome: 'rate-limited', status: 429, reason: 'refused for its rate, until 11:15:00' });

@@ -239,7 +239,7 @@ const STATES: Readonly<Record<string, () => RunView>> = {
     }),
   empty: () =>
     busyView({
-      changed: { isStarted: false, work: [], budgets: [], lanes: [], history: { minutes: [], faults: [], events: [] }, pipelines: {} },
+      changed: { isStarted: false, work: [], budgets: [], lanes: [], history: { faults: [], events: [] }, pipelines: {} },
     }),
 };
 

@@ -1,21 +1,22 @@
 import { eventText, itemsWords, reasonWithout } from '../format-event.ts';
-import { type JobFilter, type JobRow, jobRows, othersWords, unitsOf } from '../format-row.ts';
-import type { Fault as HttpFault, Minute } from '../run-history.ts';
+import { type JobRow, othersWords, unitsOf } from '../format-row.ts';
+import type { Fault as HttpFault } from '../run-history.ts';
 import type { RunView } from '../run-view.ts';
 import { type Screen, type ScreenOptions, screenOf } from '../screen.ts';
 import { durationWords } from '../text/duration-words.ts';
 import { countWords, groupedNumber, percentWords } from '../text/number-words.ts';
 import type { Tone } from '../text/table.ts';
 import type { TimeWords } from '../text/time-words.ts';
-import { type Chart, minutesChart } from './minutes-chart.ts';
 
 /** The screen with the parts that only the page shows. `page.mjs` draws it. */
 export interface PageScreen extends Omit<Screen, 'jobs'> {
+  readonly rows: readonly JobRow[];
+  /** Counts the jobs without a row, or says that there are none. */
+  readonly rest: string;
   readonly title: string;
   /** The configuration with the log, the lanes, and how long the run has lasted. */
   readonly run: readonly string[];
   readonly totals: readonly string[];
-  readonly charts: readonly Chart[];
   /** Failed HTTP requests, by kind. */
   readonly errors: readonly Row[];
   /** Commands that retry dead letters. */
@@ -40,26 +41,22 @@ interface EventRow {
   readonly tone?: Tone;
 }
 
-export interface PageJobs {
-  readonly rows: readonly JobRow[];
-  readonly rest: string;
-}
-
-/** The page without its jobs. All open pages share it, but each page filters its own jobs. */
-export function pageScreen(view: RunView, { times, commandFor }: Omit<ScreenOptions, 'jobs'>): PageScreen {
-  const { jobs: _, ...screen } = screenOf(view, { times, commandFor, jobs: { text: '', state: 'all', most: 0 } });
+export function pageScreen(view: RunView, { times, commandFor, jobs: filter }: ScreenOptions): PageScreen {
+  const { jobs, ...screen } = screenOf(view, { times, commandFor, jobs: filter });
   const { state, progress, lanes, elapsed } = screen;
   const { about, startedAt, now, outcome } = view;
   const share = progress.share === undefined || outcome !== undefined ? [] : [percentWords(progress.share)];
   const ran = outcome === undefined ? 'running for' : 'ran for';
+  const none = filter.text !== '' || filter.state !== 'all' ? 'No active job matches the filter.' : 'No job is active.';
   return {
     ...screen,
+    rows: jobs.rows,
+    rest: othersWords(jobs.others) || (jobs.rows.length === 0 ? none : ''),
     title: [...share, state.words, 'headgate'].join(' · '),
     run: [`${about.config} -> ${about.log}`, lanes, `${ran} ${elapsed}, since ${times.when(startedAt, now)}`].filter(
       (words) => words !== '',
     ),
     totals: totals(view),
-    charts: charts(view, times),
     errors: view.history.faults.map((fault) => errorRow(fault, view, times)),
     retries: Object.entries(view.pipelines).flatMap(([name, { deadLetters: count }]) => (count === 0 ? [] : [commandFor('replay', name)])),
     deadLetters: deadLetters(view, times),
@@ -68,45 +65,12 @@ export function pageScreen(view: RunView, { times, commandFor }: Omit<ScreenOpti
   };
 }
 
-export function pageJobs(view: RunView, filter: JobFilter, times: TimeWords): PageJobs {
-  const { rows, others } = jobRows(view, times, filter);
-  const none = filter.text !== '' || filter.state !== 'all' ? 'No active job matches the filter.' : 'No job is active.';
-  return { rows, rest: othersWords(others) || (rows.length === 0 ? none : '') };
-}
-
 function totals(view: RunView): string[] {
   return Object.entries(view.pipelines).map(([name, { walks, pages, items, keys }]) => {
     const keysSaid = keys.answered > 0 ? [`${countWords(keys.answered, 'key')} answered`] : [];
     const pagesSaid = [`${countWords(walks.completed, 'job')} done`, countWords(pages, 'page'), itemsWords(items, name, unitsOf(view))];
     return `${name}: ${[...(walks.started > 0 || keysSaid.length === 0 ? pagesSaid : []), ...keysSaid].join(', ')}`;
   });
-}
-
-const SERIES = [
-  { name: 'good', words: 'answered', outcomes: ['ok', 'gone'] },
-  { name: 'wait', words: 'rate-limited', outcomes: ['rate-limited'] },
-  { name: 'fault', words: 'failed', outcomes: ['transient'] },
-  { name: 'bad', words: 'returned an error', outcomes: ['unauthorized', 'ambiguous', 'fatal'] },
-] as const;
-
-function charts(view: RunView, times: TimeWords): Chart[] {
-  if (view.history.minutes.length === 0) return [];
-  const of = { ...view, minutes: view.history.minutes, times };
-  const requests = SERIES.map(({ name, words, outcomes }) => ({
-    name,
-    words,
-    of: ({ attempts }: Minute) => outcomes.reduce((sum, outcome) => sum + (attempts[outcome] ?? 0), 0),
-  }));
-  const amounts = Object.entries(view.pipelines).flatMap(([name, { unit, items, keys }]) => [
-    ...(items > 0 ? [{ name, unit, of: (minute: Minute) => minute.items[name] ?? 0 }] : []),
-    ...(keys.answered > 0 ? [{ name, unit: 'keys', of: (minute: Minute) => minute.keys[name] ?? 0 }] : []),
-  ]);
-  return [
-    minutesChart({ ...of, what: 'Requests', series: requests }),
-    ...amounts.map(({ name, unit, of: count }) =>
-      minutesChart({ ...of, what: name === unit ? name : `${name}: ${unit}`, series: [{ name: 'amount', words: unit, of: count }] }),
-    ),
-  ];
 }
 
 function errorRow({ pipeline, outcome, status, count, since, last, reason }: HttpFault, view: RunView, times: TimeWords): Row {

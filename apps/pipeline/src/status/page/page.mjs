@@ -1,12 +1,12 @@
-// Draws the screen that the run sends (page-screen.ts). Existing elements are changed in place, to keep selection, focus and scroll position.
+// Asks for the screen of the run (page-screen.ts) and draws it. Existing elements are changed in place, to keep selection, focus and scroll position.
 const byId = (id) => document.getElementById(id);
 const [connection, announcement, pause, filter] = ['connection', 'announcement', 'pause', 'filter'].map(byId);
 const icon = document.querySelector('link[rel=icon]');
 const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 
-/** Maximum time without a message, ms. After that, the connection counts as lost, even if the browser reports it as open. */
+const EVERY_MS = 1_000;
+/** Maximum time for a response, ms. A frozen process accepts connections and doesn't respond. */
 const SILENT_MS = 10_000;
-const AGAIN_MS = 5_000;
 
 const COLORS = { good: '1f9d4d', wait: 'd98200', bad: 'd1242f' };
 
@@ -17,13 +17,11 @@ function iconOf(tone) {
 
 /** Creates an element. Values become text and attributes, never markup. */
 function h(tag, attributes, ...children) {
-  const node = SVG_TAGS.has(tag) ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
+  const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) if (value !== undefined && value !== '') node.setAttribute(name, value);
   node.append(...children.flat().filter((child) => child !== ''));
   return node;
 }
-
-const SVG_TAGS = new Set(['svg', 'path']);
 
 function bar(share, name) {
   if (share === undefined) return '';
@@ -40,26 +38,6 @@ const lines = (key, said) =>
     { 'data-key': key },
     said.flatMap((words) => [h('span', {}, words), ' ']),
   );
-
-function chart({ key, caption, from, width, height, series }) {
-  const paths = series.map(({ name, bars }) => {
-    const d = bars.map(([minute, bottom, top]) => `M${minute} ${bottom}V${top}h.8V${bottom}z`).join('');
-    return h('path', { class: name, d });
-  });
-  const label = { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': `${caption}, since ${from}` };
-  return h(
-    'figure',
-    { 'data-key': key },
-    h('figcaption', {}, caption),
-    h('svg', label, paths),
-    h('p', { class: 'axis' }, h('span', {}, from), h('span', {}, 'now')),
-    h(
-      'ul',
-      { class: 'legend' },
-      series.map(({ name, words }) => h('li', { class: name }, words)),
-    ),
-  );
-}
 
 /** Functions that create the content of the page's elements, by the elements' IDs. */
 const PARTS = {
@@ -81,7 +59,6 @@ const PARTS = {
       row(key, name, cell(bar(share, name), 'bar'), cell(progress), cell(amount, 'amount'), note(now, tone)),
     ),
   'work-rest': ({ rest }) => (rest === '' ? [] : [h('p', { 'data-key': 'rest' }, rest)]),
-  charts: ({ charts }) => charts.map(chart),
   faults: ({ errors }) =>
     errors.map(({ key, name, cells: [times, first, last, reason], isOngoing }) =>
       row(key, name, cell(times), cell(first, 'first'), cell(last, isOngoing ? 'bad' : ''), note(reason)),
@@ -97,31 +74,35 @@ const PARTS = {
   about: ({ about }) => about.map(([name, value], i) => h('div', { 'data-key': i }, h('dt', {}, name), h('dd', {}, value))),
 };
 
-/** The latest screen that the run has sent. */
-const screen = {};
-let source;
 let heardAt = Date.now();
 let lostAt;
 let kind;
-let again;
-/** True after the run has announced its end. Another run may then start at the same address. */
-let hasEnded = false;
+let next;
+/** Number of the latest look. The answers to earlier ones are ignored. */
+let looks = 0;
+let isPaused = false;
 
-function connect() {
-  clearTimeout(again);
-  source?.close();
-  source = new EventSource(`events${location.search}`);
-  heardAt = Date.now();
-  source.addEventListener('page', ({ data }) => show(JSON.parse(data)));
-  source.addEventListener('end', end);
-  source.addEventListener('error', lost);
+/** Asks for the screen now, and again each second. */
+async function look() {
+  clearTimeout(next);
+  looks += 1;
+  const own = looks;
+  const answer = await screenNow().catch(() => undefined);
+  if (own !== looks) return;
+  if (answer === undefined) lost();
+  else show(answer);
+  next = setTimeout(look, EVERY_MS);
 }
 
-function show({ version, screen: changed }) {
+async function screenNow() {
+  const response = await fetch(`screen.json${location.search}`, { signal: AbortSignal.timeout(SILENT_MS) });
+  return response.ok ? await response.json() : undefined;
+}
+
+function show({ version, screen }) {
   // The page comes from another version of Headgate than the run.
   if (version !== document.documentElement.dataset.version) return location.reload();
   heardAt = Date.now();
-  Object.assign(screen, changed);
   for (const [id, draw] of Object.entries(PARTS)) update(byId(id), draw(screen));
   document.title = screen.title;
   icon.href = iconOf(screen.state.tone);
@@ -130,27 +111,17 @@ function show({ version, screen: changed }) {
   if (kind !== undefined && (kind !== isNow || lostAt !== undefined)) announcement.textContent = words;
   kind = isNow;
   lostAt = undefined;
-  hasEnded = false;
-  pause.hidden = false;
-  say('Live');
+  pause.hidden = hasEnded();
+  say(hasEnded() ? 'The run has ended: this is how it stood then.' : 'Live');
 }
 
-function end() {
-  close();
-  hasEnded = true;
-  say('The run has ended: this is how it stood then.');
-  pause.hidden = true;
-  again = setTimeout(connect, AGAIN_MS);
-}
-
-function close() {
-  source?.close();
-  source = undefined;
-  clearTimeout(again);
+/** Whether the run has ended. Another run may then start at the same address. */
+function hasEnded() {
+  return ['done', 'stopped', 'failed'].includes(kind);
 }
 
 function lost() {
-  if (hasEnded) return end();
+  if (hasEnded()) return;
   if (lostAt === undefined) {
     lostAt = heardAt;
     document.title = 'connection lost · headgate';
@@ -158,10 +129,6 @@ function lost() {
     announcement.textContent = 'connection lost';
   }
   say(`No connection since ${clock.format(lostAt)}. Trying again. The page shows the run as it was then.`, 'bad');
-  // A browser doesn't reconnect after an error response.
-  if (source?.readyState !== EventSource.CLOSED) return;
-  clearTimeout(again);
-  again = setTimeout(connect, AGAIN_MS);
 }
 
 function say(words, tone = '') {
@@ -222,24 +189,19 @@ filter.addEventListener('input', () => {
   clearTimeout(typed);
   typed = setTimeout(() => {
     history.replaceState(null, '', `?${new URLSearchParams(new FormData(filter))}`);
-    if (source !== undefined) connect();
+    if (!isPaused) look();
   }, 150);
 });
 filter.addEventListener('submit', (event) => event.preventDefault());
 
-pause.hidden = false;
 pause.addEventListener('click', () => {
-  const isPaused = source !== undefined;
+  isPaused = !isPaused;
   pause.textContent = isPaused ? 'Go on' : 'Pause';
-  if (!isPaused) return connect();
-  close();
+  if (!isPaused) return look();
+  clearTimeout(next);
+  looks += 1;
   say(`Paused at ${clock.format(Date.now())}.`);
 });
 
-// The connection to a frozen process, or of a laptop that has slept, can stay open without bringing messages.
-setInterval(() => {
-  if (source === undefined || Date.now() - heardAt < SILENT_MS) return;
-  lost();
-  if (source?.readyState === EventSource.OPEN) connect();
-}, 1_000);
-connect();
+pause.hidden = false;
+look();

@@ -1,25 +1,21 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { Clock } from '@headgate/throttle';
 import type { RunView } from '../run-view.ts';
 import type { ScreenOptions } from '../screen.ts';
-import { pageJobs, pageScreen } from './page-screen.ts';
-import { type PageStreams, pageStreams, type PageStreamsOptions } from './page-stream.ts';
+import { safeText } from '../text/safe-text.ts';
+import { jobFilter } from './job-filter.ts';
+import { pageScreen } from './page-screen.ts';
 
-export interface StatusPageOptions extends Omit<ScreenOptions, 'jobs'> {
-  readonly view: () => RunView;
-  readonly clock: Clock;
-}
-
-/** The status page, which is the same for every run, and the streams that fill it. */
+/** The status page, which is the same for every run, and the screen that fills it. */
 export interface StatusPage {
   readonly document: string;
   /** Permits only the page's own script and style, `data:` images, and requests to its own server. */
   readonly contentSecurityPolicy: string;
-  readonly streams: PageStreams;
+  /** The current screen as JSON. `query`: the query of the page's address, which has the filter of the jobs. */
+  screen(query: string): string;
 }
 
-export async function statusPage({ view, clock, ...options }: StatusPageOptions): Promise<StatusPage> {
+export async function statusPage(view: () => RunView, options: Omit<ScreenOptions, 'jobs'>): Promise<StatusPage> {
   const [html = '', script = '', style = ''] = await Promise.all(
     ['page.html', 'page.mjs', 'page.css'].map(async (name) => await readFile(new URL(name, import.meta.url), 'utf8')),
   );
@@ -35,17 +31,16 @@ export async function statusPage({ view, clock, ...options }: StatusPageOptions)
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ];
-  const frames: PageStreamsOptions['frames'] = () => {
-    const now = view();
-    const shared = pageScreen(now, options);
-    return (filter) => ({ ...shared, ...pageJobs(now, filter, options.times) });
-  };
   return {
     document: html
       .replace('data-version=""', () => `data-version="${version}"`)
       .replace('<style></style>', () => `<style>${style}</style>`)
       .replace('<script type="module"></script>', () => `<script type="module">${script}</script>`),
     contentSecurityPolicy: policy.join('; '),
-    streams: pageStreams({ clock, frames, version }),
+    screen(query) {
+      const screen = pageScreen(view(), { ...options, jobs: jobFilter(query) });
+      // An open page of another version reloads.
+      return JSON.stringify({ version, screen }, (_, value: unknown) => (typeof value === 'string' ? safeText(value, 1_000) : value));
+    },
   };
 }
