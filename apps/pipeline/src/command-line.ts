@@ -15,6 +15,7 @@ import { limitHeapGrowth } from './run/heap-growth.ts';
 import type { Terminal } from './status/terminal.ts';
 import { jsonMessage } from './status/text/json-message.ts';
 import { plainOutput } from './status/text/plain-output.ts';
+import { safeText } from './status/text/safe-text.ts';
 import { version } from './version.ts';
 
 /** The parts of the process that commands use. `clock` loads its module on demand. */
@@ -39,7 +40,7 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
     const stderr = plainOutput(world.stderr);
     if (program.opts<{ json?: boolean }>().json) {
       const at = (await world.clock()).epochMs();
-      for (const message of messagesOf(error)) stderr.write(jsonMessage({ level: 'error', at, event: 'error', message }));
+      for (const message of messagesOf(error)) stderr.write(jsonMessage('error', at, { event: 'error' }, safeText(message, 2_000)));
     } else stderr.write(`headgate: ${errorText(error)}\n`);
     return error instanceof ConfigError || error instanceof UsageError ? 2 : 1;
   }

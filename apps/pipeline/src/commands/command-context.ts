@@ -15,6 +15,7 @@ import { noPipeline } from './usage-error.ts';
 import { logOutageLabel, logEventWords } from '../status/format-outage.ts';
 import { jsonMessage } from '../status/text/json-message.ts';
 import type { Output } from '../status/text/plain-output.ts';
+import { safeText } from '../status/text/safe-text.ts';
 import type { Terminal } from '../status/terminal.ts';
 
 /** The global options and the parts of the process that commands use. */
@@ -54,7 +55,7 @@ export async function readConfig(context: CommandContext): Promise<Config> {
   const { warnings } = opened;
   if (json) {
     const at = clock.epochMs();
-    for (const warning of warnings) stderr.write(jsonMessage({ level: 'warn', at, event: 'config', message: sayProblem(file, warning) }));
+    for (const warning of warnings) stderr.write(jsonMessage('warn', at, { event: 'config' }, safeText(sayProblem(file, warning), 2_000)));
   } else if (warnings.length > 0) stderr.write(formatProblems({ fileName: file, problems: [], warnings }));
   return config;
 }

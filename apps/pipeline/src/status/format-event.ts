@@ -4,8 +4,7 @@ import { durationWords } from './text/duration-words.ts';
 import { countWords, groupedNumber, singularOf } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
 import type { DisplayEvent } from './display-event.ts';
-
-type Level = 'info' | 'warn' | 'error';
+import type { Level } from './text/json-message.ts';
 
 /** How displays report an event. `EVENTS` has one entry for each type of event. */
 interface EventWords<Event> {

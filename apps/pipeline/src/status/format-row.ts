@@ -295,13 +295,11 @@ export interface BudgetRow extends TableRow {
 }
 
 /** A row for each budget. A budget that blocks work says so in its row. */
-export function budgetRows(view: RunView, times: TimeWords): readonly BudgetRow[] {
-  const { budgets, now } = view;
-  const holding = holdingBudgets(view);
+export function budgetRows({ budgets, now }: RunView, waits: readonly Wait[], times: TimeWords): readonly BudgetRow[] {
   const digits = Math.max(0, ...budgets.map((one) => groupedNumber(one.used).length));
   return budgets.map((budget) => {
     const { used, limit, unit, resetsAt, windowMs } = budget;
-    const holds = holding.get(budget);
+    const holds = waits.find((wait) => wait.budget === budget)?.what;
     const why =
       holds !== undefined ? `${waitWords(holds)} for this` : resetsAt === undefined ? '' : `resets at ${times.when(resetsAt, now)}`;
     return {
@@ -326,15 +324,17 @@ function waitWords(holds: string): string {
   return holds === 'everything' ? 'everything waits' : `${holds} waits`;
 }
 
-/**
- * Maps the budget that delays a pipeline's next request to what it blocks: `everything`, or the pipeline's name. Includes only pipelines whose
- * open work all waits for budgets.
- */
-export function holdingBudgets({ work, budgets, now }: RunView): ReadonlyMap<Budget, string> {
+/** A budget that delays the next request of a pipeline whose open work all waits for budgets. */
+export interface Wait {
+  readonly budget: Budget;
+  /** The delayed work: `everything`, or the pipeline's name. */
+  readonly what: string;
+}
+
+export function waitsOf({ work, budgets, now }: RunView): readonly Wait[] {
   const open = work.filter(({ doing }) => doing !== undefined);
   const pipelines = [...new Set(open.map(({ pipeline }) => pipeline))];
-  const holding = new Map<Budget, string>();
-  for (const pipeline of pipelines) {
+  return pipelines.flatMap((pipeline): readonly Wait[] => {
     const isHeld = open.every((row) => row.pipeline !== pipeline || (row.doing?.state === 'waiting' && row.doing.for === 'budget'));
     const among = credentialsOf(open.filter((row) => row.pipeline === pipeline));
     const own = budgets.filter(
@@ -346,9 +346,8 @@ export function holdingBudgets({ work, budgets, now }: RunView): ReadonlyMap<Bud
       return soonest !== undefined && same.every((one) => isHolding(one, now)) ? [soonest] : [];
     });
     const last = first.toSorted((one, other) => freeAt(other) - freeAt(one))[0];
-    if (isHeld && last !== undefined) holding.set(last, pipelines.length === 1 ? 'everything' : pipeline);
-  }
-  return holding;
+    return isHeld && last !== undefined ? [{ budget: last, what: pipelines.length === 1 ? 'everything' : pipeline }] : [];
+  });
 }
 
 /** The credentials that jobs wait for; undefined if one of the jobs can use any credential. */

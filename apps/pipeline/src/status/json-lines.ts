@@ -1,13 +1,13 @@
 import type { Progress } from '@headgate/pipeline';
-import { pino } from 'pino';
 import { eventText } from './format-event.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
 import { every, type RunView } from './run-view.ts';
-import { escapedControls } from './text/escaped-controls.ts';
+import { NO_JOBS, screenOf } from './screen.ts';
+import { jsonMessage, type Level } from './text/json-message.ts';
 import { safeText } from './text/safe-text.ts';
 import { snakeCased } from './text/snake-case.ts';
 import { createTimeWords } from './text/time-words.ts';
-import { budgetName, holdingBudgets, progressWords } from './format-row.ts';
+import { budgetName, progressWords } from './format-row.ts';
 
 /** Maximum characters per field, because keys and names from jobs and services can be long. */
 const MAX_FIELD = 2_000;
@@ -19,8 +19,8 @@ const PROGRESS_EVERY_MS = 30_000;
  * same as text. `waiting` reports once per wait that all requests of a pipeline wait for a budget. `progress` reports each pipeline that
  * has advanced, at most every 30 s.
  */
-export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock' | 'view' | 'units' | 'header'>): Reporter {
-  const { clock, view, units } = options;
+export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock' | 'view' | 'units' | 'header' | 'commandFor'>): Reporter {
+  const { clock, view, units, commandFor } = options;
   const log = jsonLog(options);
   const times = createTimeWords({ timeZone: 'UTC' });
   /** The reported end of each wait (epoch ms), by the name of the budget. */
@@ -31,10 +31,11 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
   log.info({ event: 'run-started', version, host, pid, group }, safeText(options.header));
 
   const sayWaits = (current: RunView): void => {
-    const held = [...holdingBudgets(current)].filter(([{ freeAt }]) => freeAt !== undefined && freeAt - current.now > TICK_MS);
+    const { waits } = screenOf(current, { times, commandFor, jobs: NO_JOBS });
+    const held = waits.filter(({ budget: { freeAt } }) => freeAt !== undefined && freeAt - current.now > TICK_MS);
     const before = waiting;
     waiting = new Map();
-    for (const [one] of held) {
+    for (const { budget: one } of held) {
       const { pipeline, credential, budget, used, limit, freeAt = 0 } = one;
       const name = budgetName(one);
       const said = before.get(name);
@@ -73,16 +74,10 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
   };
 }
 
-/** Creates a logger whose lines are JSON objects with `level`, `time`, `msg` and the given fields. */
+/** Returns a logger whose lines are JSON objects with `level`, `time`, the given fields and `msg`. */
 export function jsonLog({ stderr, clock }: Pick<ReporterOptions, 'clock'> & { readonly stderr: { write(text: string): unknown } }) {
-  return pino(
-    {
-      base: null,
-      timestamp: () => `,"time":"${new Date(clock.epochMs()).toISOString()}"`,
-      formatters: { level: (level) => ({ level }) },
-    },
-    { write: (line) => void stderr.write(escapedControls(line)) },
-  );
+  const at = (level: Level) => (fields: object, message: string) => void stderr.write(jsonMessage(level, clock.epochMs(), fields, message));
+  return { info: at('info'), warn: at('warn'), error: at('error') };
 }
 
 export function progressFields({ done, left, isExact, doneAt }: Progress): Record<string, unknown> {

@@ -3,12 +3,12 @@ import { itemsWords, type EventText, eventText, type Units } from './format-even
 import { logLines } from './format-outage.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
 import { every, type RunView } from './run-view.ts';
-import { notesOf } from './screen.ts';
+import { type Screen, NO_JOBS, screenOf } from './screen.ts';
 import { countWords } from './text/number-words.ts';
 import type { Output } from './text/plain-output.ts';
 import { safeText } from './text/safe-text.ts';
 import { createTimeWords, type TimeWords } from './text/time-words.ts';
-import { budgetName, groupWords, holdingBudgets } from './format-row.ts';
+import { budgetName, groupWords } from './format-row.ts';
 
 const TICK_MS = 1_000;
 const QUIET_MS = 3_000;
@@ -19,7 +19,7 @@ const SPACING_MS = 1_000;
  * 3 s without a line, writes what the run waits for, if that has changed.
  */
 export function createPlainLines(
-  options: Pick<ReporterOptions, 'clock' | 'view' | 'units' | 'header' | 'timeZone'> & { readonly stderr: Output },
+  options: Pick<ReporterOptions, 'clock' | 'view' | 'units' | 'header' | 'commandFor' | 'timeZone'> & { readonly stderr: Output },
 ): Reporter {
   const { stderr, clock, view, units } = options;
   const times = createTimeWords(options);
@@ -72,7 +72,8 @@ export function createPlainLines(
 
   function sayWait(): void {
     if (clock.monotonicMs() - lastLineAt < QUIET_MS) return;
-    const lines = waitLines(view(), times);
+    const now = view();
+    const lines = waitLines(now, screenOf(now, { times, commandFor: options.commandFor, jobs: NO_JOBS }), times);
     const said = lines.join('\n');
     if (said !== lastWait) lines.forEach(write);
     lastWait = said;
@@ -87,14 +88,14 @@ function groupLine({ pipelines }: RunView, pipeline: string, name: string, units
 }
 
 /** Why nothing happens. An outage of the log or of a service has its own lines, when it begins and ends. */
-function waitLines(view: RunView, times: TimeWords): string[] {
+function waitLines(view: RunView, { notes, waits }: Screen, times: TimeWords): string[] {
   if (view.logUnavailable !== undefined && !view.isStopping) return [];
-  const held = [...holdingBudgets(view)].map(([budget, what]) => {
+  const held = waits.map(({ budget, what }) => {
     const { used, limit, freeAt } = budget;
     const next = freeAt === undefined ? 'when a request in flight is answered' : `at ${times.when(freeAt, view.now)}`;
     return `${what} waits for ${budgetName(budget)}, ${used}/${limit} used: next request ${next}`;
   });
-  return [...notesOf(view).map(({ words }) => words), ...held];
+  return [...notes.map(({ words }) => words), ...held];
 }
 
 type Summed = Extract<RunEvent, { type: 'page-written' | 'request-completed' | 'keys-answered' }>;

@@ -3,7 +3,7 @@ import type { Fault } from './screen.ts';
 import type { Tone } from './text/table.ts';
 import { countWords } from './text/number-words.ts';
 import type { TimeWords } from './text/time-words.ts';
-import { holdingBudgets, isIdle } from './format-row.ts';
+import { isIdle, type Wait } from './format-row.ts';
 
 export interface RunState {
   readonly kind: 'starting' | 'running' | 'waiting' | 'idle' | 'degraded' | 'stopping' | 'done' | 'stopped' | 'failed';
@@ -15,7 +15,7 @@ export interface RunState {
 /** Waits for windows shorter than this are part of normal work, so the state stays `running`. */
 const WORTH_TELLING_MS = 10_000;
 
-export function runState(view: RunView, [fault, ...others]: readonly Fault[], times: TimeWords): RunState {
+export function runState(view: RunView, [fault, ...others]: readonly Fault[], waits: readonly Wait[], times: TimeWords): RunState {
   const { outcome, deadLetters } = view;
   if (outcome === 'done') {
     if (deadLetters.total === 0) return { kind: 'done', words: 'done', tone: 'good' };
@@ -31,14 +31,14 @@ export function runState(view: RunView, [fault, ...others]: readonly Fault[], ti
   if (!view.isStarted) return { kind: 'starting', words: 'starting' };
   if (isIdle(view))
     return { kind: 'idle', words: view.lanes.length === 0 && !view.isDoneHere ? 'standing by' : 'idle: nothing left to do' };
-  const wait = waitWords(view, times);
+  const wait = waitWords(view, waits, times);
   return wait === undefined ? { kind: 'running', words: 'running', tone: 'good' } : { kind: 'waiting', words: wait, tone: 'wait' };
 }
 
 /** `waiting until 10:38:51`, if all active work waits for budgets with long windows. */
-function waitWords(view: RunView, times: TimeWords): string | undefined {
+function waitWords(view: RunView, waits: readonly Wait[], times: TimeWords): string | undefined {
   const pipelines = new Set(view.work.flatMap((row) => (row.doing === undefined ? [] : row.pipeline)));
-  const holding = [...holdingBudgets(view).keys()];
+  const holding = waits.map(({ budget }) => budget);
   if (holding.length < Math.max(1, pipelines.size) || holding.some(({ windowMs }) => windowMs < WORTH_TELLING_MS)) return undefined;
   const until = Math.min(...holding.map(({ freeAt = Infinity }) => freeAt));
   return until === Infinity ? 'waiting' : `waiting until ${times.when(until, view.now)}`;

@@ -25,7 +25,7 @@ it('the elapsed time and the ages of pages are right even if the wall clock is c
   const stderr = new FakeTerminal();
   const view = () => viewer.view();
   const units = { followers: 'ids' };
-  const plain = createPlainLines({ clock, view, units, header: 'headgate run', stderr, timeZone: 'UTC' });
+  const plain = createPlainLines({ clock, view, units, header: 'headgate run', stderr, timeZone: 'UTC', commandFor: String });
   const page = { type: 'page-written', pipeline: 'followers', key: '@alpha', request: 'r', items: 5, last: false } as const;
   plain.event({ ...page, page: 1 });
   clock.stepEpoch(-3_600_000);

@@ -10,6 +10,8 @@ import {
   lanesWords,
   progressWords,
   unitsOf,
+  type Wait,
+  waitsOf,
 } from './format-row.ts';
 import { type CommandFor, olderOpenDeadLetters, openDeadLetterLines } from './open-dead-letters.ts';
 import { type RunState, runState } from './run-state.ts';
@@ -27,6 +29,8 @@ export interface Screen {
   readonly progress: { readonly words: string; readonly share?: number };
   readonly jobs: Jobs;
   readonly budgets: readonly BudgetRow[];
+  /** The budgets that delay work. */
+  readonly waits: readonly Wait[];
   /** Why nothing or too little happens, although nothing is wrong. */
   readonly notes: readonly Note[];
   /** Errors that keep work from continuing, the worst first. */
@@ -56,15 +60,20 @@ export interface ScreenOptions {
   readonly jobs: JobFilter;
 }
 
+/** The choice of jobs for a display that shows none. */
+export const NO_JOBS: JobFilter = { text: '', state: 'all', most: 0 };
+
 export function screenOf(view: RunView, { times, commandFor, jobs }: ScreenOptions): Screen {
   const { progress } = view;
   const all = progress.done + progress.left;
   const faults = faultsOf(view, times);
+  const waits = waitsOf(view);
   return {
-    state: runState(view, faults, times),
+    state: runState(view, faults, waits, times),
     progress: { words: progressWords(view, times), ...(progress.isExact && all > 0 && { share: progress.done / all }) },
     jobs: jobRows(view, times, jobs),
-    budgets: budgetRows(view, times),
+    budgets: budgetRows(view, waits, times),
+    waits,
     notes: notesOf(view),
     faults,
     deadLetterLines: [
@@ -105,7 +114,7 @@ export function faultsOf(view: RunView, times: TimeWords): readonly Fault[] {
   ];
 }
 
-export function notesOf(view: RunView): readonly Note[] {
+function notesOf(view: RunView): readonly Note[] {
   const { credits, lanes, work, failedLanes, blockedLanes, logUnavailable } = view;
   const full = credits.flatMap(({ pipeline, used, max }): Note[] => {
     const isWaitedFor = work.some((row) => row.pipeline === pipeline && row.doing?.state === 'waiting' && row.doing.for === 'downstream');

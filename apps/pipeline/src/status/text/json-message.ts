@@ -1,15 +1,8 @@
 import { escapedControls } from './escaped-controls.ts';
-import { safeText } from './safe-text.ts';
 
-/** A log line in JSON, for messages that don't go through a reporter. */
-export function jsonMessage({ level, at, event, message }: JsonMessage): string {
-  return `${escapedControls(JSON.stringify({ level, time: new Date(at).toISOString(), event, msg: safeText(message, 2_000) }))}\n`;
-}
+export type Level = 'info' | 'warn' | 'error';
 
-interface JsonMessage {
-  readonly level: 'warn' | 'error';
-  /** Epoch ms. */
-  readonly at: number;
-  readonly event: string;
-  readonly message: string;
+/** A log line in JSON: the level, the time `at` (epoch ms), the fields, of which `event` is the first, and the message. */
+export function jsonMessage(level: Level, at: number, fields: object, message: string): string {
+  return `${escapedControls(JSON.stringify({ level, time: new Date(at).toISOString(), ...fields, msg: message }))}\n`;
 }
