@@ -21,8 +21,8 @@ test('what is wrong in its section is told with line and column', async () => {
   expect(code).toBe(2);
   const lines = stdout.split('\n').map((line) => line.trim().replaceAll(/ +/g, ' '));
   expect(lines.filter((line) => /^\d+:\d/.test(line))).toEqual([
-    '7:23 issues.window.requests "many" must be a number. Write 1.',
+    '7:23 issues.window.requests must be a number. Write 1.',
     '8:3 issues.perMoth unknown key. Did you mean perMonth?',
-    '9:11 issues.repos[0] "no-owner" must be owner/name',
+    '9:11 issues.repos[0] must be owner/name',
   ]);
 });

@@ -258,7 +258,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--from <offset>', 'First offset to read', wholeNumber)
     .option('--since <when>', 'Only records since a time: 15m, 24h, or 2026-11-22T10:00Z')
     .option('--key <key>', 'Only records with this key, such as @alpha')
-    .option('--tail <n>', 'Only the last N records', wholeNumber)
+    .option('--tail <n>', 'Only the last N records of each partition', wholeNumber)
     .option('--max <n>', 'Maximum records to write', wholeNumber)
     .option('--values', 'Write only the values, as JSON lines')
     .addOption(

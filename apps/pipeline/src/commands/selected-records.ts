@@ -11,7 +11,7 @@ export interface RecordSelection {
   readonly sinceMs?: number;
   /** Only records with this key, as text. */
   readonly key?: string;
-  /** Only the last N records of all partitions together. */
+  /** Only the last N records of each partition. */
   readonly tail?: number;
   /** Whether to wait for more records at the end. Default: false. */
   readonly follow?: boolean;
@@ -50,7 +50,7 @@ export async function* selectedRecords(
     const start = sinceMs === undefined ? part.start : ((await log.offsetSince({ topic, partition }, sinceMs)) ?? end);
     parts.push({ ...part, start: Math.max(part.start, start) });
   }
-  for (const part of tail === undefined ? parts : await lastParts(parts, tail, fits)) yield* within(part, fits);
+  for (const part of parts) yield* within(tail === undefined ? part : await lastOf(part, tail, fits), fits);
   if (!follow || signal.aborted) return;
   const later = log.readBytes({ topic, follow, from: offsets.map(({ end }) => end), signal });
   for await (const record of later) if (fits(record)) yield record;
@@ -71,40 +71,18 @@ async function* within({ start, end, open }: Part, fits: (record: BytesRecord) =
   }
 }
 
-/**
- * Moves the start of each part, so that the parts together contain `count` matching records: of each part, as many of its last ones as it
- * has among the newest of all.
- */
-async function lastParts(parts: readonly Part[], count: number, fits: (record: BytesRecord) => boolean): Promise<readonly Part[]> {
-  const marks: { readonly part: number; readonly offset: number; readonly ms: number }[] = [];
-  for (const [i, part] of parts.entries()) {
-    for (const { offset, timestampMs } of await lastOf(part, count, fits)) marks.push({ part: i, offset, ms: timestampMs });
-  }
-  const kept = marks.toSorted((a, b) => b.ms - a.ms || b.part - a.part || b.offset - a.offset).slice(0, count);
-  return parts.map((part, i) => {
-    const own = marks.filter((mark) => mark.part === i).toSorted((a, b) => b.offset - a.offset);
-    const share = kept.filter((mark) => mark.part === i).length;
-    return { ...part, start: own[share - 1]?.offset ?? part.end };
-  });
-}
-
-/** Offsets and times of the last `count` matching records of a partition. Reads from further back until it has found enough. */
-async function lastOf(
-  part: Part,
-  count: number,
-  fits: (record: BytesRecord) => boolean,
-): Promise<readonly Pick<BytesRecord, 'offset' | 'timestampMs'>[]> {
-  for (let width = count; count > 0; width *= 4) {
+/** The part with only its last `count` matching records. Reads from further back until it has found enough. */
+async function lastOf(part: Part, count: number, fits: (record: BytesRecord) => boolean): Promise<Part> {
+  if (count === 0) return { ...part, start: part.end };
+  for (let width = count; ; width *= 4) {
     const start = Math.max(part.start, part.end - width);
-    const ring: Pick<BytesRecord, 'offset' | 'timestampMs'>[] = [];
-    let seen = 0;
-    for await (const { offset, timestampMs } of within({ ...part, start }, fits)) {
-      ring[seen % count] = { offset, timestampMs };
-      seen += 1;
+    const last: number[] = [];
+    for await (const { offset } of within({ ...part, start }, fits)) {
+      last.push(offset);
+      if (last.length > count) last.shift();
     }
-    if (seen >= count || start === part.start) return ring;
+    if (last.length === count || start === part.start) return { ...part, start: last[0] ?? part.end };
   }
-  return [];
 }
 
 /** Converts a choice on the command line into a selection. `now`: epoch ms. Throws a `UsageError` if `since` isn't a time. */
