@@ -161,7 +161,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       ]);
       const own = context();
       const { file, cwd, env, json, signal } = own;
-      const probes: CheckOptions['probes'] = (valid) => environmentProbes({ valid, online, context: own });
+      const probes: CheckOptions['probes'] = (valid) => environmentProbes(valid, online, own);
       exit(
         await check({
           file,

@@ -59,7 +59,7 @@ export async function deadLetters(choice: DeadLetterFilter, context: CommandCont
   }
   // A `--code` or `--key` that matches nothing could be misspelled, so it is reported on stderr.
   if (!isAny && !signal.aborted && (choice.code ?? choice.key) !== undefined) stderr.write(`${noneOpen(topic, choice, context)}\n`);
-  else if (!json && !signal.aborted) plainOutput(stdout).write(groupLines(groups, { topic, pipeline, context }));
+  else if (!json && !signal.aborted) plainOutput(stdout).write(groupLines(groups, topic, pipeline, context));
   return signal.aborted ? 130 : 0;
 }
 
@@ -181,13 +181,7 @@ function group(groups: Map<string, DeadLetterGroup>, { code, key, message, times
   else if (!own.keys.has(name)) own.unnamed += 1;
 }
 
-interface GroupLinesOptions {
-  readonly topic: string;
-  readonly pipeline: string;
-  readonly context: CommandContext;
-}
-
-function groupLines(groups: ReadonlyMap<string, DeadLetterGroup>, { topic, pipeline, context }: GroupLinesOptions): string {
+function groupLines(groups: ReadonlyMap<string, DeadLetterGroup>, topic: string, pipeline: string, context: CommandContext): string {
   if (groups.size === 0) return `No open dead letter in ${topic}.\n`;
   const times = createTimeWords();
   const now = context.clock.epochMs();

@@ -54,7 +54,7 @@ it('reports a pipeline that works with one lane only, as a run does', async () =
   const cwd = await configFolder({ 'headgate.yaml': BOOKS });
   const probesOf = async (lanes: number) => {
     const { config } = await loadConfig({ cwd, env: ENV });
-    return environmentProbes({ valid: { topics: { ...config.topics, lanes }, pipelines }, online: false, context: contextIn(cwd) });
+    return environmentProbes({ topics: { ...config.topics, lanes }, pipelines }, false, contextIn(cwd));
   };
   expect((await probesOf(1)).map(({ name }) => name)).toEqual([expect.stringContaining('log ')]);
   const [, refused] = await probesOf(2);
@@ -73,5 +73,5 @@ function contextIn(cwd: string): CommandContext {
 async function probed(cwd: string, file: string): Promise<ProbeResult | undefined> {
   const { config } = await loadConfig({ cwd, env: ENV });
   const valid = { ...config, topics: { ...config.topics, driver: 'sqlite', file: resolve(cwd, file) } as const };
-  return await environmentProbes({ valid, online: false, context: contextIn(cwd) })[0]?.run();
+  return await environmentProbes(valid, false, contextIn(cwd))[0]?.run();
 }

@@ -14,17 +14,10 @@ import { ANSWER_WITHIN_MS, withLog } from './with-log.ts';
 import { countOpenOf, openDeadLetterLines } from '../status/open-dead-letters.ts';
 import { type CommandContext, commandsFor } from './command-context.ts';
 
-export interface EnvironmentProbesOptions {
-  readonly valid: ValidSections;
-  /** Whether to send one request per credential. */
-  readonly online: boolean;
-  readonly context: CommandContext;
-}
-
 const GIVE_RIGHTS = 'Grant these on the brokers (kafka-acls.sh --add). A run waits until it has them.';
 
 /** Returns probes of what a run needs from its environment. Services are probed only with `online`, and only if every pipeline is usable. */
-export function environmentProbes({ valid, online, context }: EnvironmentProbesOptions): Probe[] {
+export function environmentProbes(valid: ValidSections, online: boolean, context: CommandContext): Probe[] {
   const probes: Probe[] = [];
   let isLogUsable = false;
   const { topics, pipelines } = valid;
@@ -42,7 +35,7 @@ export function environmentProbes({ valid, online, context }: EnvironmentProbesO
     ...pipelines.flatMap((pipeline) => failedProbe(pipeline, topics?.lanes ?? 1, context)),
   ];
   if (!online || unusable.length > 0) return [...probes, ...unusable];
-  return [...probes, ...onlineProbes({ valid, context, isLogUsable: () => isLogUsable })];
+  return [...probes, ...onlineProbes(valid, context, () => isLogUsable)];
 }
 
 /** A failed probe for each secret that can't be used, for example because its file is missing. */

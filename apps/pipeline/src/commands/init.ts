@@ -53,7 +53,7 @@ export async function init({
     stderr.write(`${file} can't be written (${String(code)}). Check that the folder exists and that you may write to it.\n`);
     return 2;
   }
-  stderr.write(nextSteps({ file, answers, asked: prompt !== undefined, command }));
+  stderr.write(nextSteps(file, answers, prompt !== undefined, command));
   return 0;
 }
 
@@ -105,14 +105,7 @@ function alreadyThere({ file, stderr, command }: Required<Pick<InitOptions, 'fil
   return 2;
 }
 
-interface NextStepsOptions {
-  readonly file: string;
-  readonly answers: ConfigTemplateOptions;
-  readonly asked: boolean;
-  readonly command: string;
-}
-
-function nextSteps({ file, answers, asked, command }: NextStepsOptions): string {
+function nextSteps(file: string, answers: ConfigTemplateOptions, asked: boolean, command: string): string {
   const variables = templateVariables(answers);
   const wishes = [...(answers.followers ? ['users'] : []), ...(answers.books ? ['isbns and authors'] : [])].join(', ');
   const steps = [

@@ -10,18 +10,11 @@ import type { Probe, ProbeResult, ValidSections } from './check.ts';
 import type { CommandContext } from './command-context.ts';
 import { ANSWER_WITHIN_MS, type Within, withLog } from './with-log.ts';
 
-export interface OnlineProbesOptions {
-  readonly valid: ValidSections;
-  readonly context: CommandContext;
-  /** Returns whether the log can be used. */
-  readonly isLogUsable: () => boolean;
-}
-
 /**
  * Returns probes that test one credential each. A probe's request is recorded in the journal of the credential's lane, so the next run
  * counts it.
  */
-export function onlineProbes({ valid, context, isLogUsable }: OnlineProbesOptions): Probe[] {
+export function onlineProbes(valid: ValidSections, context: CommandContext, isLogUsable: () => boolean): Probe[] {
   const { topics, pipelines } = valid;
   return pipelines.flatMap((pipeline) => {
     const { name, credentials, canProbe } = pipeline;

@@ -71,7 +71,7 @@ export async function runSandbox({ follow, kafka }: RunSandboxOptions, context: 
   const plannedAt = await plannedEnd(config, context);
   const code = await run({ config, follow }, shown);
   if (signal.aborted || code !== 0) return code;
-  say(context, endWords({ plannedAt, kafka, file: shown.file }, context));
+  say(context, endWords(plannedAt, kafka, shown.file, context));
   if (kafka) await untilAborted(signal);
   return code;
 }
@@ -129,13 +129,12 @@ async function plannedEnd({ pipelines, topics }: Config, { clock, env }: Command
   return forecasts.every(({ unknown }) => unknown === 0) ? now + Math.max(...forecasts.map(({ inMs }) => inMs)) : undefined;
 }
 
-interface EndOptions {
-  readonly plannedAt: number | undefined;
-  readonly kafka: boolean;
-  readonly file: string;
-}
-
-function endWords({ plannedAt, kafka, file }: EndOptions, { clock, env }: Pick<CommandContext, 'clock' | 'env'>): string {
+function endWords(
+  plannedAt: number | undefined,
+  kafka: boolean,
+  file: string,
+  { clock, env }: Pick<CommandContext, 'clock' | 'env'>,
+): string {
   const command = env['HEADGATE_COMMAND'] ?? 'headgate';
   const times = createTimeWords();
   const forecastWords =

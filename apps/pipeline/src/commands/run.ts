@@ -18,7 +18,6 @@ import { type RunView, logEvent, runViewer } from '../status/run-view.ts';
 import { type StatusServerOptions, startStatusServer } from '../status/status-server.ts';
 import { didNothing, summaryText } from '../status/summary-text.ts';
 import { type OpenDeadLettersWatch, watchOpenDeadLetters } from '../status/open-dead-letters-watch.ts';
-import type { CommandFor } from '../status/open-dead-letters.ts';
 import { totalOf } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { type CommandContext, commandsFor } from './command-context.ts';
@@ -41,7 +40,7 @@ export interface RunOptions {
 
 /** Processes the configured jobs. Resolves to the exit code: 130 after a signal, 1 after a failure or a dead letter, otherwise 0. */
 export async function run(options: RunOptions, context: CommandContext): Promise<number> {
-  const { follow, failOnDeadLetters = false, maxRequests } = options;
+  const { follow, maxRequests } = options;
   const { config, key, again } = chosen(options);
   const { clock, env, signal, deadline, terminal, json } = context;
   const commandFor = commandsFor(context);
@@ -117,17 +116,8 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     await Promise.race([closing, abandoned]);
   }
   const failures = (result?.failures ?? []).map((failure) => withStateAdvice(failure, config.topics));
-  return await conclude({
-    view: viewer.view(),
-    wasStopped: signal.aborted || result?.outcome === 'stopped',
-    failures,
-    names: topicNames(config.topics),
-    commandFor,
-    failsOnOlder: failOnDeadLetters,
-    only: options.only,
-    listing: config.pipelines.filter((pipeline) => pipeline.listed()[Symbol.iterator]().next().done !== true).map(({ name }) => name),
-    context,
-  });
+  const wasStopped = signal.aborted || result?.outcome === 'stopped';
+  return await conclude({ ...options, config }, viewer.view(), wasStopped, failures, context);
 }
 
 async function hasKey(records: AsyncIterable<TopicRecord<Uint8Array>>, key: string): Promise<boolean> {
@@ -190,38 +180,19 @@ async function serveStatus(
   }
 }
 
-interface ConcludeOptions {
-  readonly view: RunView;
-  /** Whether a signal or `maxRequests` ended the run early. */
-  readonly wasStopped: boolean;
-  readonly failures: readonly unknown[];
-  readonly names: (topic: string) => string;
-  readonly commandFor: CommandFor;
-  /** Whether open dead letters of earlier runs also make the exit code 1. */
-  readonly failsOnOlder: boolean;
-  /** The value of `--only`. Undefined: all jobs. */
-  readonly only: string | undefined;
-  /** Names of the pipelines whose lists aren't empty. */
-  readonly listing: readonly string[];
-  readonly context: CommandContext;
-}
-
-async function conclude({
-  view,
-  wasStopped,
-  failures,
-  names,
-  commandFor,
-  failsOnOlder,
-  only,
-  listing,
-  context,
-}: ConcludeOptions): Promise<number> {
+/** Reports how the run ended. `wasStopped`: a signal or `maxRequests` ended it early. Resolves to the exit code. */
+async function conclude(
+  { config: { topics, pipelines }, failOnDeadLetters = false, only }: RunOptions,
+  view: RunView,
+  wasStopped: boolean,
+  failures: readonly unknown[],
+  context: CommandContext,
+): Promise<number> {
   const { stderr, signal, json, clock } = context;
   const outcome = failures.length > 0 ? 'failed' : wasStopped ? 'stopped' : 'done';
   const open = view.openDeadLetters ?? {};
   const didFail =
-    failures.length > 0 || view.deadLetters.total > 0 || (failsOnOlder && Object.values(open).some((counts) => totalOf(counts) > 0));
+    failures.length > 0 || view.deadLetters.total > 0 || (failOnDeadLetters && Object.values(open).some((counts) => totalOf(counts) > 0));
   const code = signal.aborted ? 130 : didFail ? 1 : 0;
   // Several lanes can fail with the same error.
   const messages = [...new Set(failures.map(failureText))];
@@ -232,8 +203,8 @@ async function conclude({
     ]);
     const log = jsonLog({ stderr, clock });
     for (const message of messages) log.error({ event: 'error' }, message);
-    const { pipelines, progress, deadLetters } = view;
-    const totals = { ...snakeCased({ pipelines }), dead_letters: deadLetters.total };
+    const { progress, deadLetters } = view;
+    const totals = { ...snakeCased({ pipelines: view.pipelines }), dead_letters: deadLetters.total };
     // The remaining work of a failed lane is unknown.
     const left = progressFields({ ...progress, isExact: progress.isExact && outcome !== 'failed' });
     const ended = { event: 'run-ended', outcome, exit_code: code, totals, open_dead_letters: open, left };
@@ -244,7 +215,9 @@ async function conclude({
   const somethingWasDone = failures.length === 0 || Object.values(view.pipelines).some(({ records }) => Object.keys(records).length > 0);
   if (somethingWasDone) {
     const canContinue = !failures.some(needsRepair);
-    stderr.write(`${summaryText({ view, names, commandFor, outcome, canContinue, listing, ...(only !== undefined && { only }) })}\n`);
+    const listing = pipelines.filter((pipeline) => pipeline.listed()[Symbol.iterator]().next().done !== true).map(({ name }) => name);
+    const shown = { view, names: topicNames(topics), commandFor: commandsFor(context), canContinue, listing };
+    stderr.write(`${summaryText({ ...shown, outcome, ...(only !== undefined && { only }) })}\n`);
   }
   return code;
 }

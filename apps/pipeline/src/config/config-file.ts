@@ -42,10 +42,10 @@ export async function openConfig({
   importing = async (load) => await load(),
 }: ConfigFileOptions): Promise<ConfigFile> {
   const path = resolve(cwd, file);
-  const yaml = yamlFile(await readConfigText({ file, path, readFile }));
+  const yaml = yamlFile(await readConfigText(file, path, readFile));
   const root = mappingOf(yaml, file);
   const envPath = resolve(dirname(path), '.env');
-  const settings = { ...(await readEnvFile({ file, path: envPath, readFile })), ...definedOnly(env) };
+  const settings = { ...(await readEnvFile(file, envPath, readFile)), ...definedOnly(env) };
   const lookup = (name: string): string | undefined => (Object.hasOwn(settings, name) ? settings[name] : undefined);
   const values = new YamlValues(root, lookup, dirname(path), readFile);
   const reader = new SectionReader(values, path, importing);

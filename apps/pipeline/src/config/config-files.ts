@@ -5,13 +5,8 @@ import { unreadable } from '@headgate/pipeline/internal';
 import { ConfigError } from './config-error.ts';
 import { UnfitFileError } from './read-text-file.ts';
 
-export interface ReadConfigFileOptions {
-  /** The configuration, as the user named it. */
-  readonly file: string;
-  /** Absolute path of the file to read. */
-  readonly path: string;
-  readonly readFile: (path: string) => Promise<string>;
-}
+/** Reads a file by its absolute path. */
+type ReadFile = (path: string) => Promise<string>;
 
 /** The configuration of a folder if the command line names none. */
 export const DEFAULT_FILE = 'headgate.yaml';
@@ -19,8 +14,8 @@ export const DEFAULT_FILE = 'headgate.yaml';
 const MAX_CONFIG = 4 * 2 ** 20;
 const TOO_LONG = 'is larger than 4 MiB. Put long lists into separate files, for example users: [{ file: users.txt }].';
 
-/** The text of the configuration. Throws a `ConfigError` if it is missing, unreadable or too large. */
-export async function readConfigText({ file, path, readFile }: ReadConfigFileOptions): Promise<string> {
+/** The text of the configuration at `path`, which the user named `file`. Throws a `ConfigError` if it is missing, unreadable or too large. */
+export async function readConfigText(file: string, path: string, readFile: ReadFile): Promise<string> {
   try {
     const text = await readFile(path);
     if (text.length > MAX_CONFIG) throw new UnfitFileError(TOO_LONG);
@@ -34,7 +29,7 @@ export async function readConfigText({ file, path, readFile }: ReadConfigFileOpt
 }
 
 /** The variables of a `.env` file; none if it is missing. */
-export async function readEnvFile({ file, path, readFile }: ReadConfigFileOptions): Promise<NodeJS.Dict<string>> {
+export async function readEnvFile(file: string, path: string, readFile: ReadFile): Promise<NodeJS.Dict<string>> {
   try {
     return parseEnv(await readFile(path));
   } catch (cause) {

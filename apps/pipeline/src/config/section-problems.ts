@@ -84,7 +84,7 @@ function subject(node: ParsedNode | null | undefined, schemas: readonly JsonSche
   const isSecret = schemas.flatMap(alternatives).some(({ writeOnly }) => writeOnly === true);
   if (line !== undefined) return isSecret ? undefined : shownNumber(line);
   if (!isScalar(node) || node.value === null) return undefined;
-  const { names } = substituteVariables({ text: node.source, lookup: () => '' });
+  const { names } = substituteVariables(node.source, () => '');
   if (typeof node.value === 'string' && names.length > 0) return `uses ${[...new Set(names)].map(shownVariable).join(' and ')}, which`;
   return isSecret ? undefined : shownNumber(node.source);
 }

@@ -16,14 +16,14 @@ test.each([
   ['${', '${', [], [], true],
   ['${}', '${}', [], [], true],
 ])('%s', (text, result, names, unset, malformed) => {
-  expect(substituteVariables({ text, lookup })).toEqual({ text: result, names, unset, malformed });
+  expect(substituteVariables(text, lookup)).toEqual({ text: result, names, unset, malformed });
 });
 
 test('escaped text is unchanged', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('$', '{', '}', 'A', '_', ' ') }), (text) => {
       const escaped = text.replaceAll('${', () => '$${');
-      expect(substituteVariables({ text: escaped, lookup })).toMatchObject({ text, names: [], malformed: false });
+      expect(substituteVariables(escaped, lookup)).toMatchObject({ text, names: [], malformed: false });
     }),
   );
 });

@@ -1,9 +1,3 @@
-export interface SubstituteVariablesOptions {
-  readonly text: string;
-  /** Returns the value of a variable; undefined if it isn't set. */
-  readonly lookup: (name: string) => string | undefined;
-}
-
 export interface Substitution {
   readonly text: string;
   /** The names of the variables in the text, in order, set or not. */
@@ -14,7 +8,7 @@ export interface Substitution {
 }
 
 /** Replaces `${NAME}` with environment variables; `$${` is a literal `${`. The value of a variable isn't searched again. */
-export function substituteVariables({ text, lookup }: SubstituteVariablesOptions): Substitution {
+export function substituteVariables(text: string, lookup: (name: string) => string | undefined): Substitution {
   const names: string[] = [];
   const unset: string[] = [];
   let malformed = false;

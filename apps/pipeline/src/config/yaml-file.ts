@@ -36,7 +36,7 @@ export function yamlFile(text: string): YamlFile {
     .filter((error) => !(error.code === 'BAD_SCALAR_START' && text[error.pos[0]] === '@'))
     .toSorted((a, b) => a.pos[0] - b.pos[0]);
   const codes = errors.map(({ code }) => code);
-  const syntax = errors.map(({ code, pos: [offset] }) => ({ ...placeAt(offset), message: yamlSyntaxMessage({ code, text, offset }) }));
+  const syntax = errors.map(({ code, pos: [offset] }) => ({ ...placeAt(offset), message: yamlSyntaxMessage(code, text, offset) }));
   const slip = foreignBlank(text) ?? slipIn(text, codes);
   return {
     root: syntax.length > 0 || slip !== undefined ? undefined : (document.contents ?? undefined),

@@ -1,14 +1,7 @@
 import { type ErrorCode, isNode, parseDocument, visit } from 'yaml';
 
-export interface YamlSyntaxMessageOptions {
-  readonly code: ErrorCode;
-  readonly text: string;
-  /** Index in `text` of the character at which the error begins. */
-  readonly offset: number;
-}
-
-/** Describes a YAML error. Replaces the parser's message, because it can quote a secret from the text. */
-export function yamlSyntaxMessage({ code, text, offset }: YamlSyntaxMessageOptions): string {
+/** Describes a YAML error that begins at `offset`. Replaces the parser's message, because it can quote a secret from the text. */
+export function yamlSyntaxMessage(code: ErrorCode, text: string, offset: number): string {
   if (text[offset] === '{' && text[offset - 1] === '$') {
     if (isTypographicQuote(text[offset - 2])) return TYPOGRAPHIC;
     return 'inside { } and [ ] a variable needs quotes. Write "${NAME}".';

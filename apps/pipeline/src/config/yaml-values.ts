@@ -131,7 +131,7 @@ export class YamlValues {
     const { source, value } = node;
     const isText = typeof value === 'string';
     const given = { text: source, names: [], unset: [], malformed: false };
-    const { text, names, unset, malformed } = isText ? substituteVariables({ text: source, lookup: this.#lookup }) : given;
+    const { text, names, unset, malformed } = isText ? substituteVariables(source, this.#lookup) : given;
     const slip = node.type === 'PLAIN' ? typographicQuotes(source) : undefined;
     if (slip !== undefined) report(reading, origin, slip);
     for (const variable of new Set(unset))

@@ -171,7 +171,7 @@ describe('headgate', () => {
     ]);
     expect([config.code, users.code, endless.code]).toEqual([2, 2, 2]);
     expect(config.stdout).toBe("fifo isn't a plain file, and sent nothing for 5 s. Name a file, or a pipe that a process writes to.\n");
-    expect(users.stderr).toContain('8:19  followers.users[0].file   isn\'t a plain file');
+    expect(users.stderr).toContain("8:19  followers.users[0].file   isn't a plain file");
     expect(endless.stdout).toBe('/dev/zero has more than 256 MiB, or is endless. Name a smaller file.\n');
 
     // By now, the command is blocked in the call that opens the pipe.

@@ -114,8 +114,7 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
   }
 
   async function screenJson(query: string): Promise<Answer> {
-    const { screen } = await loaded();
-    const body = screen(query);
+    const body = (await loaded()).screen(query);
     lookedAtMs = clock.monotonicMs();
     return { status: 200, headers: { 'content-type': 'application/json' }, body };
   }

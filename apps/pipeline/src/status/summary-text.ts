@@ -199,34 +199,20 @@ function failures({ pipelines, work, deadLetters }: RunView, names: (topic: stri
     const failed = new Set(rows.map(({ key }) => key));
     const others = deadLetters.last.filter((one) => one.topic === topic && !failed.has(one.key));
     return [
-      ...failureLines({
-        commandFor,
-        pipeline: name,
-        what: (count) => `${countWords(count, 'job')} failed:`,
-        total: walks.failed,
-        known: rows,
-      }),
-      ...failureLines({
-        commandFor,
-        pipeline: name,
-        what: (count) => `${countWords(count, 'dead letter')}:`,
-        total: count - walks.failed,
-        known: others,
-      }),
+      ...failureLines(name, `${countWords(walks.failed, 'job')} failed:`, walks.failed, rows, commandFor),
+      ...failureLines(name, `${countWords(count - walks.failed, 'dead letter')}:`, count - walks.failed, others, commandFor),
     ];
   });
 }
 
-interface FailureLinesOptions {
-  readonly commandFor: CommandFor;
-  readonly pipeline: string;
-  readonly what: (count: number) => string;
-  readonly total: number;
-  /** Known failures, of which the last ones are shown. */
-  readonly known: readonly { readonly key: string; readonly error?: Reason }[];
-}
-
-function failureLines({ commandFor, pipeline, what, total, known }: FailureLinesOptions): string[] {
+/** `known`: failures, of which the last ones are shown. */
+function failureLines(
+  pipeline: string,
+  title: string,
+  total: number,
+  known: readonly { readonly key: string; readonly error?: Reason }[],
+  commandFor: CommandFor,
+): string[] {
   if (total <= 0) return [];
   const shown = known.slice(-Math.min(NAMED_FAILURES, total)).map(({ key, error }) => ({
     name: safeText(key),
@@ -234,7 +220,7 @@ function failureLines({ commandFor, pipeline, what, total, known }: FailureLines
   }));
   const width = shown.reduce((most, one) => Math.max(most, displayWidth(one.name)), 0);
   return [
-    `${what(total).padEnd(17)} ${safeText(commandFor('dead-letters', pipeline), 1000)}`,
+    `${title.padEnd(17)} ${safeText(commandFor('dead-letters', pipeline), 1000)}`,
     ...shown.map((one) => `  ${padWidth(one.name, Math.min(width, 24))}  ${one.reason}`),
     ...(total > shown.length ? [`  and ${groupedNumber(total - shown.length)} more`] : []),
     `${'  To retry:'.padEnd(18)}${safeText(commandFor('replay', pipeline), 1000)}`,

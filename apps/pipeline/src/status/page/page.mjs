@@ -91,7 +91,7 @@ async function look() {
   if (own !== looks) return;
   if (answer === undefined) lost();
   else show(answer);
-  next = setTimeout(look, EVERY_MS);
+  next = setTimeout(() => void look(), EVERY_MS);
 }
 
 async function screenNow() {
@@ -189,7 +189,7 @@ filter.addEventListener('input', () => {
   clearTimeout(typed);
   typed = setTimeout(() => {
     history.replaceState(null, '', `?${new URLSearchParams(new FormData(filter))}`);
-    if (!isPaused) look();
+    if (!isPaused) void look();
   }, 150);
 });
 filter.addEventListener('submit', (event) => event.preventDefault());
@@ -197,11 +197,11 @@ filter.addEventListener('submit', (event) => event.preventDefault());
 pause.addEventListener('click', () => {
   isPaused = !isPaused;
   pause.textContent = isPaused ? 'Go on' : 'Pause';
-  if (!isPaused) return look();
+  if (!isPaused) return void look();
   clearTimeout(next);
   looks += 1;
-  say(`Paused at ${clock.format(Date.now())}.`);
+  return say(`Paused at ${clock.format(Date.now())}.`);
 });
 
 pause.hidden = false;
-look();
+void look();
