@@ -99,7 +99,7 @@ describe('open dead letters', () => {
     const url = /status at (http:\S+)/u.exec(run.text().stderr)?.[1] ?? '';
     const body = async (path: string): Promise<string> => await (await fetch(new URL(path, url))).text();
     await expect.poll(() => body('metrics')).toMatch(/^headgate_dead_letters_open\{pipeline="followers",code="HEADGATE_\w+"\} 1$/mu);
-    const page = await fetch(new URL('events', url));
+    const page = await fetch(new URL('screen.json', url));
     run.child.kill('SIGTERM');
     expect(await page.text()).toMatch(/followers: 1 dead letter is open \(HEADGATE_\w+ 1\): headgate dead-letters followers/u);
     if (run.child.exitCode === null) await once(run.child, 'exit');

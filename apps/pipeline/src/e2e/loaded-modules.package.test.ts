@@ -12,7 +12,7 @@ describe('headgate loads no more than a command needs', () => {
     expect(code).toBe(0);
     expect(urls).toContainEqual(expect.stringContaining(`/${command}-`));
     const heavy =
-      /\/(?:log-update|@opentelemetry|pino)\/|\/(?:kafka|live-display|live-pages|run|run-sandbox|sandbox|undici|undici-parts)-[^/]+$/;
+      /\/(?:log-update|@opentelemetry)\/|\/(?:kafka|live-display|live-pages|run|run-sandbox|sandbox|undici|undici-parts)-[^/]+$/;
     expect(urls.filter((url) => heavy.test(url) || WHOLE_UNDICI.test(url))).toEqual([]);
   });
 
