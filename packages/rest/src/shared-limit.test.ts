@@ -71,3 +71,11 @@ it('lanes that would each use a whole shared limit are refused', async () => {
     "address is shared by all credentials, and 2 lanes can't share it",
   );
 });
+
+it('a section whose limit is shared says so, which keeps it to one lane', () => {
+  const shared = section('http://127.0.0.1', ['one']);
+  const { budgets: _, ...others } = shared;
+  const limit = { requests: 3, window: '1h' };
+  const sections = [shared, { ...others, limit: { ...limit, shared: true } }, { ...others, limit }];
+  expect(sections.map((of) => rest('shops')(of).sharesLimit)).toEqual([true, true, false]);
+});

@@ -14,7 +14,6 @@ export type PipelineErrorCode =
   | 'HEADGATE_MALFORMED_REQUEST'
   /** A record is larger than its topic accepts. */
   | 'HEADGATE_RECORD_TOO_LARGE'
-  /** A topic accepts only smaller records than when its lane was opened. The lane is opened again. */
   /** A record has an invalid key, value or header. With `validate`, also: it doesn't fit the schema of its topic. */
   | 'HEADGATE_INVALID_RECORD'
   /** A topic that a lane uses was deleted or recreated, or records that the `after` of a walk needs are gone. */
