@@ -117,6 +117,15 @@ describe('one book', () => {
   });
 });
 
+test("an ISBN that the service no longer has isn't a control any more", async () => {
+  const gone = new Set([unknown, more[0], WELL_KNOWN]);
+  const { api, end, asked } = open({ knows: (isbn) => !gone.has(isbn) });
+  await end(api.book(known));
+  gone.add(known);
+  for (const isbn of [unknown, more[0] ?? '']) expect(await end(api.book(isbn))).toMatchObject({ code: 'HEADGATE_BOOK_NOT_FOUND' });
+  expect(asked().filter((request) => request.startsWith('books'))).toEqual([`books ${unknown},${known}`, `books ${more[0]},${WELL_KNOWN}`]);
+});
+
 describe('a batch', () => {
   const lookUp = async (api: Books, isbns: readonly string[]): Promise<readonly BookAnswer[]> => {
     const { value, credit } = await api.batch(isbns, { credits });
@@ -375,6 +384,15 @@ describe('the end of a doubt', () => {
       await clock.settle();
       expect(await end(asked, SECOND_MS)).toMatchObject({ code });
     }
+  });
+
+  test('a 404 that arrives after stop starts no wait', async () => {
+    const { api, clock, service } = scene();
+    const asked = api.batch([known], { credits: creditPool({ max: 10 }) }).catch((error: unknown) => error);
+    while (service.requests.length === 0) await clock.advance(1);
+    api.stop();
+    await clock.advance(100);
+    expect(await Promise.race([asked, idle()])).toMatchObject({ code: 'HEADGATE_STOPPED' });
   });
 
   test.each(asks)('%s: an abort ends it with its reason, and nothing more is sent', async (_, ask) => {
