@@ -85,3 +85,18 @@ test.each([
 function awaited(): Error {
   return Object.assign(new Error('Write the token into ./token.'), { code: 'HEADGATE_SECRET_AWAITED' });
 }
+
+test('a secret that comes after its requests have given up is not taken for a newer one', async () => {
+  const { asked, signer } = tokens();
+  const abort = new AbortController();
+  const first = Promise.resolve(signer.sign(request, { signal: abort.signal })).catch(() => undefined);
+  abort.abort(new Error('enough'));
+  await first;
+  const second = signer.sign(request);
+  asked[0]?.give('late');
+  await new Promise((resolve) => setImmediate(resolve));
+  const third = signer.sign(request);
+  asked[1]?.give('new');
+  expect(await Promise.all([second, third])).toEqual([{ authorization: 'Bearer new' }, { authorization: 'Bearer new' }]);
+  expect(asked).toHaveLength(2);
+});

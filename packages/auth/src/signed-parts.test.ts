@@ -78,3 +78,8 @@ describe('the parameters (RFC 5849, section 3.4.1.3)', () => {
     );
   });
 });
+
+test('half of a surrogate pair in a form is signed as clients send it', () => {
+  const { parameters } = signedParts({ method: 'POST', url: 'http://example.com/', body: 'a=\ud800', contentType: form });
+  expect(parameters.get('a')).toEqual(['\ufffd']);
+});

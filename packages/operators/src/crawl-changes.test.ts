@@ -200,6 +200,12 @@ test('a crawl that is another at its last reading ends with an error, unless the
   );
 });
 
+test('an id of the later crawl that leaves a full table is reported once', async () => {
+  const after = Array.from({ length: 2_000 }, (_, index) => String(index));
+  const changes = await Array.fromAsync(crawlChanges({ before: () => [['7']], after: () => [after], maxBytes: 4_096 }));
+  expect(changes.map(({ id }) => id)).toEqual(after.filter((id) => id !== '7'));
+});
+
 describe('refused is', () => {
   test.each(['', '-1', '01', '1.0', '1e3', ' 1', '0x1', '18446744073709551616', '99999999999999999999', '100000000000000000000', 'alpha'])(
     '%j as an id of either crawl',

@@ -352,3 +352,20 @@ test('a lookup is one walk, however many batches it requests, and another one is
     expect(one.walks.size).toBe(walks);
   }
 });
+
+test('a lookup that is given up leaves its early capacity to the next one', async () => {
+  const credits = creditPool({ max: 100 });
+  const work = desk(sampleIsbns(200), { parallel: 5, answerMs: 100 });
+  const start = () =>
+    lookup(work.options)
+      .drain((answer) => of(answer), { credits })
+      .subscribe();
+  const first = start();
+  await work.clock.advance(250);
+  first.unsubscribe();
+  await work.clock.advance(1_000);
+  work.mostInFlight = 0;
+  start();
+  await work.clock.advance(10_000);
+  expect(work.mostInFlight).toBe(5);
+});
