@@ -46,7 +46,6 @@ export function gather<T>({ size, maxWaitMs, clock = systemClock() }: GatherOpti
       return {
         async read() {
           const batch = await batches.next();
-          if (signal.aborted) releaseAll(batch);
           return batch && [{ value: batch.map(({ value }) => value), credit: jointCredit(batch.map(({ credit }) => credit)) }];
         },
       };

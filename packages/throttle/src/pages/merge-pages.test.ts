@@ -81,6 +81,17 @@ describe('mergePages', () => {
     await iterator.return?.();
   });
 
+  it('requests the next page of a walk only when the consumer has taken the one before', async () => {
+    const [walk] = walks(1, { pages: 3, size: 2 });
+    const iterator = mergePages(walk === undefined ? [] : [walk.stream])[Symbol.asyncIterator]();
+    await iterator.next();
+    await turn();
+    expect(walk?.asked.pages).toBe(1);
+    await iterator.next();
+    expect(walk?.asked.pages).toBe(2);
+    await iterator.return?.();
+  });
+
   it('gives the credit of a page back when an iteration leaves in the middle of its values', async () => {
     const credits = creditPool({ max: 100 });
     const streams = walks(1, { pages: 2, size: 5 }).map(({ stream }) => stream);
