@@ -206,6 +206,18 @@ test('an id of the later crawl that leaves a full table is reported once', async
   expect(changes.map(({ id }) => id)).toEqual(after.filter((id) => id !== '7'));
 });
 
+test('a crawl that is compared in parts and is another at its last reading ends with an error', async () => {
+  const ids = Array.from({ length: 2_000 }, (_, index) => String(index));
+  let reads = 0;
+  const compare = async (last: number): Promise<unknown> => {
+    reads = 0;
+    const after = () => [++reads === last ? ids.toReversed().slice(1).concat('7') : ids];
+    return await Array.fromAsync(crawlChanges({ before: () => [['7']], after, maxBytes: 4_096, random: () => 0.5 }));
+  };
+  await compare(Infinity);
+  await expect(compare(reads)).rejects.toMatchObject({ code: 'HEADGATE_INVALID_OPTION' });
+});
+
 describe('refused is', () => {
   test.each(['', '-1', '01', '1.0', '1e3', ' 1', '0x1', '18446744073709551616', '99999999999999999999', '100000000000000000000', 'alpha'])(
     '%j as an id of either crawl',
