@@ -100,7 +100,7 @@ test('an invalid key of its section is reported with line and column, and the cl
   ).toEqual([
     "5:12 shelves.baseUrl isn't an address.",
     '7:3 shelves.listz unknown key. Did you mean lists?',
-    '8:11 shelves.lists[0] "" is empty.',
+    '8:11 shelves.lists[0] is empty.',
   ]);
 });
 
