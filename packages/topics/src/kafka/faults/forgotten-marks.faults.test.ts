@@ -66,6 +66,19 @@ describe.skipIf(why !== undefined)(`a transaction whose end marker is missing in
     await pages.verify(broker.brokers, log);
   });
 
+  it('is in the state and in the offset of its group at once if it was committed', async () => {
+    for (const reads of ['state', 'group'] as const) {
+      const pages = await newPages(log);
+      const forgotten = forgetting(reads === 'state' ? pages.lane.state.topic : pages.group);
+      await using writer = await log.openLane(pages.lane);
+      const isForgotten = forgotten.arm();
+      await pages.write(writer);
+      expect(isForgotten()).toBe(true);
+      if (reads === 'state') expect((await log.readState(pages.lane.state.topic, 0)).get('page')).toBe('0');
+      else expect(await log.groupOffset({ group: pages.group, topic: `${pages.lane.name}.requests`, partition: 0 })).toBe(1);
+    }
+  });
+
   it('is visible to its readers, with the records after it, if an append committed it', async () => {
     const [told, forgotten] = ['append-told', 'append-forgotten'];
     await log.createTopics([told, forgotten].map((name) => ({ name, partitions: 1 })));
