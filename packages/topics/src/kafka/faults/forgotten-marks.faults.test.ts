@@ -66,17 +66,27 @@ describe.skipIf(why !== undefined)(`a transaction whose end marker is missing in
     await pages.verify(broker.brokers, log);
   });
 
-  it('is in the state and in the offset of its group at once if it was committed', async () => {
-    for (const reads of ['state', 'group'] as const) {
-      const pages = await newPages(log);
-      const forgotten = forgetting(reads === 'state' ? pages.lane.state.topic : pages.group);
-      await using writer = await log.openLane(pages.lane);
-      const isForgotten = forgotten.arm();
-      await pages.write(writer);
-      expect(isForgotten()).toBe(true);
-      if (reads === 'state') expect((await log.readState(pages.lane.state.topic, 0)).get('page')).toBe('0');
-      else expect(await log.groupOffset({ group: pages.group, topic: `${pages.lane.name}.requests`, partition: 0 })).toBe(1);
-    }
+  it.each([
+    {
+      where: 'the state',
+      forgets: ({ lane }: Pages) => lane.state.topic,
+      read: async ({ lane }: Pages) => (await log.readState(lane.state.topic, 0)).get('page'),
+      finds: '0',
+    },
+    {
+      where: 'the offset of its group',
+      forgets: ({ group }: Pages) => group,
+      read: ({ group, lane }: Pages) => log.groupOffset({ group, topic: `${lane.name}.requests`, partition: 0 }),
+      finds: 1,
+    },
+  ])('is in $where at once if it was committed', async ({ forgets, read, finds }) => {
+    const pages = await newPages(log);
+    const forgotten = forgetting(forgets(pages));
+    await using writer = await log.openLane(pages.lane);
+    const isForgotten = forgotten.arm();
+    await pages.write(writer);
+    expect(isForgotten()).toBe(true);
+    expect(await read(pages)).toBe(finds);
   });
 
   it('is visible to its readers, with the records after it, if an append committed it', async () => {
