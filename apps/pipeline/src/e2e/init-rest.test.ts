@@ -136,7 +136,6 @@ describe('headgate init --rest', () => {
     [['--rest', 'https://example.com/x', '--header', 'x-key'], 'Add --key VARIABLE'],
     [['--rest', 'https://example.com/x', '--bearer', 'A', '--key', 'B'], 'Keep one of them'],
     [['--rest', 'https://example.com/x', '--name', 'books'], "isn't a section name"],
-    [['--rest', 'https://example.com/x', '--config', 'a.ts'], 'is a module'],
     [['--bearer', 'A'], 'needs --rest URL'],
   ])('refuses %j before it sends anything', async (args, message) => {
     await using place = await workplace('');
