@@ -121,14 +121,12 @@ class Execution<Query, Value> implements RunningQuery {
 
   /** Begins an attempt. Called in the synchronous step in which the permit is granted. */
   #begin(name: string): void {
-    const { credentials, breaker, inFlight, options } = this.#parts;
+    const { credentials, breaker } = this.#parts;
     this.#carrier = credentials.get(name);
     this.#isSent = false;
     this.#allowed?.take();
     this.#carrier?.begin();
     breaker.granted(this.#call, name);
-    this.state = { state: 'requesting', credential: name, since: options.clock.epochMs() };
-    inFlight.add(this);
   }
 
   /** Ends what `#begin` began, if it was called. */
@@ -208,11 +206,14 @@ class Execution<Query, Value> implements RunningQuery {
 
   /** Makes the attempt of a permit. */
   async #sent(permit: Permit): Promise<Delivery<Value> | Retry> {
-    const { definition, options, breaker } = this.#parts;
+    const { definition, options, breaker, inFlight } = this.#parts;
     const { clock, timeoutMs } = options;
     const { service } = definition;
     const credential = this.#carrier;
     if (credential === undefined) throw new Error(`${service}: the pool returned the unknown credential ${permit.credential}`);
+    // Not before the grant is durable: as long as a log can't take it, a display shows what is being written instead.
+    this.state = { state: 'requesting', credential: credential.name, since: clock.epochMs() };
+    inFlight.add(this);
     const grantedAtMs = clock.monotonicMs();
     const request = { grantedAtMs, weights: this.weights, corrections: credential.corrections };
     let delivered = false;
