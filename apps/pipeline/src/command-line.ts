@@ -8,7 +8,7 @@ import type { ReadOptions } from './commands/read.ts';
 import type { SandboxCommandOptions } from './commands/sandbox.ts';
 import { UsageError } from './commands/usage-error.ts';
 import { ConfigError } from './config/config-error.ts';
-import { DEFAULT_FILE } from './config/config-files.ts';
+import { DEFAULT_FILE } from './config/default-file.ts';
 import { sayProblem } from './config/format-problems.ts';
 import { errorText } from './run/error-text.ts';
 import { limitHeapGrowth } from './run/heap-growth.ts';

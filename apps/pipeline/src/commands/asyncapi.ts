@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type DefinitionInfo, topicNames } from '@headgate/pipeline';
 import { withBuiltIn } from '../config/built-in.ts';
 import { openConfig } from '../config/config-file.ts';
-import { DEFAULT_FILE } from '../config/config-files.ts';
+import { DEFAULT_FILE } from '../config/default-file.ts';
 import type { KafkaTopicsConfig, TopicsConfig } from '../config/topics-section.ts';
 import { type TopicSchema, topicSchemas } from '../records/topic-schemas.ts';
 import { runTopics } from '../run/topics.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '@headgate/throttle';
 import { onAbort, orAborted } from '@headgate/throttle/internal';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import { type ConfigFile, openConfig } from '../config/config-file.ts';
-import { DEFAULT_FILE } from '../config/config-files.ts';
+import { DEFAULT_FILE } from '../config/default-file.ts';
 import type { Config } from '../config/config.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { formatProblems, sayProblem } from '../config/format-problems.ts';

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { Pipeline } from '@headgate/pipeline';
 import { type GuessedStream, guessStream } from '@headgate/rest';
 import { openConfig } from '../config/config-file.ts';
-import { DEFAULT_FILE } from '../config/config-files.ts';
+import { DEFAULT_FILE } from '../config/default-file.ts';
 import { quoted } from '../config/problem.ts';
 import { readTextFile } from '../config/read-text-file.ts';
 import { flow } from '../config/json-schema.ts';

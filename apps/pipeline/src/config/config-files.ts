@@ -3,13 +3,12 @@ import { basename, dirname } from 'node:path';
 import { parseEnv } from 'node:util';
 import { unreadable } from '@headgate/pipeline/internal';
 import { ConfigError } from './config-error.ts';
+import { DEFAULT_FILE } from './default-file.ts';
 import { UnfitFileError } from './read-text-file.ts';
 
 /** Reads a file by its absolute path. */
 type ReadFile = (path: string) => Promise<string>;
 
-/** The configuration of a folder if the command line names none. */
-export const DEFAULT_FILE = 'headgate.yaml';
 /** Maximum characters of a configuration. A parsed value takes hundreds of bytes of memory. */
 const MAX_CONFIG = 4 * 2 ** 20;
 const TOO_LONG = 'is larger than 4 MiB. Put long lists into separate files, for example users: [{ file: users.txt }].';

@@ -4,6 +4,7 @@ import { basename, join, relative } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { publishedPackages } from '../../../../../scripts/release/packages.ts';
 import { run } from '../../../../../scripts/run-command.fixture.ts';
 import { runCommandLine } from '../../command-line.ts';
 import { loadConfig } from '../../config/config-folder.fixture.ts';
@@ -14,6 +15,10 @@ import { shellCommands } from './shell-commands.fixture.ts';
 
 /** The test for this page (kafka/consuming.package.test.ts) runs its blocks. */
 const RUN_BESIDE_A_BROKER = 'docs/consuming.md';
+/** The folders of the published packages, without the app. */
+const PACKAGES = publishedPackages(ROOT)
+  .map(({ folder }) => relative(join(ROOT, 'packages'), folder))
+  .filter((name) => !name.startsWith('..'));
 /** A folder in the app, so that its programs can import all packages. */
 const FOLDER = join(ROOT, 'apps/pipeline/src', `.readme-${process.pid}`);
 /** The tools that scripts of the documents can use. */
@@ -123,7 +128,7 @@ describe('programs', () => {
 
 it("a package's README tells users to install each package that its examples import", () => {
   for (const [document, ofDocument = []] of Object.entries(Object.groupBy(programs, ({ document }) => document))) {
-    if (!document.startsWith('packages/') || !document.endsWith('README.md')) continue;
+    if (!PACKAGES.some((name) => document === `packages/${name}/README.md`)) continue;
     const installed = scripts.filter((script) => script.document === document).flatMap(({ text }) => text.match(/npm install .*/g) ?? []);
     for (const block of ofDocument) {
       const imported = [...block.text.matchAll(/from '(?!node:|\.)((?:@[^/']+\/)?[^/']+)/g)].map(([, name]) => name);
@@ -142,9 +147,8 @@ it("a package's README tells users to install each package that its examples imp
 });
 
 it("docs/errors.md and a package's README have each code of its errors, and a report each that a source names", async () => {
-  const packages = await readdir(join(ROOT, 'packages'));
   const all = new Set<string>();
-  for (const name of packages) {
+  for (const name of PACKAGES) {
     const readme = await readFile(join(ROOT, 'packages', name, 'README.md'), 'utf8');
     const reports = (await filesBelow(join(ROOT, 'docs/api', name))).join('');
     const codes = new Set(reports.match(/HEADGATE_[A-Z_]+/g));
@@ -159,7 +163,7 @@ it("docs/errors.md and a package's README have each code of its errors, and a re
     [...all].filter((code) => !page.includes(`\`${code}\``)),
     'docs/errors.md',
   ).toEqual([]);
-  for (const name of packages) {
+  for (const name of PACKAGES) {
     const source = (await filesBelow(join(ROOT, 'packages', name, 'src'), /(?<!\.(?:test|fixture))\.ts$/)).join('');
     const named = Array.from(source.matchAll(/code: '(HEADGATE_[A-Z_]+)'/g), ([, code = '']) => code);
     expect(

@@ -1,0 +1,2 @@
+/** The configuration of a folder if the command line names none. */
+export const DEFAULT_FILE = 'headgate.yaml';
