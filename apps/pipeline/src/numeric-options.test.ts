@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bearer } from '@headgate/auth';
 import { boundaryDuplicates, crawlChanges } from '@headgate/operators';
-import { cancelRequests, definePipeline, forecast, leftToDo, lookup, start, topic } from '@headgate/pipeline';
+import { cancelJobs, definePipeline, forecast, leftToDo, lookup, start, topic } from '@headgate/pipeline';
 import { cutLog } from '@headgate/pipeline/testing';
 import { startBooks, startFollowers } from '@headgate/sandbox';
 import { budgetEvidence, defineSource, offsets, pageNumbers, refusalWaitMs, requestAllowance } from '@headgate/sources';
@@ -115,7 +115,7 @@ const TABLE: Readonly<Record<string, readonly [use: Use, takes?: Takes]>> = {
   ],
   'operators BoundaryDuplicatesOptions.maxOverlap': [(maxOverlap) => boundaryDuplicates({ maxOverlap })],
   'operators CrawlChangesOptions.maxBytes': [(maxBytes) => crawlChanges({ ...ids, maxBytes })],
-  'pipeline CancelRequestsOptions.lanes': [(lanes) => cancelRequests({ log, pipeline: pipelines[0] as never, key: 'k', lanes })],
+  'pipeline CancelJobsOptions.lanes': [(lanes) => cancelJobs({ log, pipeline: pipelines[0] as never, key: 'k', lanes })],
   'pipeline CutLogOptions.at': [(at) => cutLog(log, { at, isDurable: false }), 'Infinity'],
   'pipeline ForecastOptions.now': [(now) => forecast([], { now }), 'a negative number'],
   'pipeline ForecastOptions.requestMs': [(requestMs) => forecast([], { now: 0, requestMs })],

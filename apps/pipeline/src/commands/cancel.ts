@@ -1,5 +1,5 @@
 import { openConfig } from '../config/config-file.ts';
-import { cancelRequests, topicNames } from '@headgate/pipeline';
+import { cancelJobs, topicNames } from '@headgate/pipeline';
 import { definedTopics } from '@headgate/pipeline/internal';
 import { LaneHeldError } from '@headgate/topics';
 import { failureText } from '../run/failure-text.ts';
@@ -28,7 +28,7 @@ export async function cancel({ of, key }: CancelOptions, context: CommandContext
   try {
     await createTopics(context, { log, config: { topics, pipelines, definitions: [definition] } });
     const lanes = await lanesInLog(log, topics, definition.name);
-    const { canceled, begun } = await cancelRequests({ log, pipeline: definedTopics(definition), key, group, lanes, names, clock, signal });
+    const { canceled, begun } = await cancelJobs({ log, pipeline: definedTopics(definition), key, group, lanes, names, clock, signal });
     const stay =
       begun === 0 ? '' : `; ${countWords(begun, 'job')} with this key ${begun === 1 ? 'has' : 'have'} started and can't be canceled`;
     const list = `To list the jobs: ${commandsFor(context)('read', names(`${definition.name}.requests`))}`;

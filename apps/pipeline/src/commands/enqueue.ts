@@ -1,6 +1,6 @@
 import { openConfig } from '../config/config-file.ts';
 import { createInterface } from 'node:readline/promises';
-import { type DefinitionInfo, type KeyedRequest, topicNames } from '@headgate/pipeline';
+import { type DefinitionInfo, type KeyedJob, topicNames } from '@headgate/pipeline';
 import type { NewRecord } from '@headgate/topics';
 import { countWords } from '../status/text/number-words.ts';
 import { type CommandContext, createTopics, openLog, definitionIn } from './command-context.ts';
@@ -63,8 +63,8 @@ async function readLines({ stdin, signal }: Pick<CommandContext, 'stdin' | 'sign
   return lines;
 }
 
-function requestRecords({ requests }: DefinitionInfo, lines: readonly RequestLine[], authors: readonly string[]): KeyedRequest[] {
-  const keyed = (make: () => KeyedRequest, place = ''): KeyedRequest => {
+function requestRecords({ requests }: DefinitionInfo, lines: readonly RequestLine[], authors: readonly string[]): KeyedJob[] {
+  const keyed = (make: () => KeyedJob, place = ''): KeyedJob => {
     try {
       const request = make();
       requests.check(request.value);

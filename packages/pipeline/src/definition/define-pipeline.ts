@@ -2,11 +2,11 @@ import * as z from 'zod';
 import { checkDefinition } from './definition-check.ts';
 import { duration } from '../settings/duration.ts';
 import { parseOptions } from '../settings/parse-options.ts';
-import type { CommonOptions, DefinedPipeline, DefinitionInfo, ListedRequest, Pipeline } from './pipeline.ts';
+import type { CommonOptions, DefinedPipeline, DefinitionInfo, ListedJob, Pipeline } from './pipeline.ts';
 import type { NamedCredential, PipelineDefinition } from './pipeline-definition.ts';
 import { InvalidOptionsError, PipelineError } from '../settings/pipeline-error.ts';
-import { jsonOf, pipelineRequests } from './pipeline-requests.ts';
-import { requestIdentity } from '../topics/request-identity.ts';
+import { jsonOf, pipelineJobs } from './pipeline-jobs.ts';
+import { jobIdentity } from '../topics/job-identity.ts';
 import { secretIssues } from '../settings/secret.ts';
 import { type Rule, guarded, json, list, misuse, mustReturn, synchronous } from '../topics/user-function.ts';
 import type { TopicMap } from '../topics/topic.ts';
@@ -19,33 +19,33 @@ import type { Processor } from './processor.ts';
  */
 export function definePipeline<
   Options extends z.ZodObject,
-  RequestSchema extends z.ZodType,
+  JobSchema extends z.ZodType,
   Topics extends TopicMap,
   Credential extends NamedCredential = NamedCredential,
->(given: PipelineDefinition<Options, RequestSchema, Topics, Credential>): DefinedPipeline<Options, z.input<RequestSchema>> {
-  type Request = z.output<RequestSchema>;
+>(given: PipelineDefinition<Options, JobSchema, Topics, Credential>): DefinedPipeline<Options, z.input<JobSchema>> {
+  type Request = z.output<JobSchema>;
   checkDefinition(given);
   const definition = guarded(given, { pipeline: given.name }, RULES);
   const { name, request, topics, unit = 'records' } = definition;
   const options = definition.options.safeExtend(commonOptions(definition.maxOutstanding ?? 20_000));
-  const requests = pipelineRequests(given);
+  const requests = pipelineJobs(given);
   const info: DefinitionInfo = { name, options, request, requests, topics, splitsCredentials: definition.credentials !== undefined };
 
-  const configured = (settings: z.input<Options> & CommonOptions): Pipeline<z.input<RequestSchema>> => {
+  const configured = (settings: z.input<Options> & CommonOptions): Pipeline<z.input<JobSchema>> => {
     const parsed = parseOptions(options, settings);
     if (parsed.issues !== undefined) throw new InvalidOptionsError(name, parsed.issues, options);
     const value = parsed.value as z.output<Options> & { every?: number; maxOutstanding: number; stopAfterFailures: number };
     const everyOf = (job: unknown): number | undefined => definition.every?.(job as Request) ?? value.every;
     const credentials = definition.credentials?.(value);
     const agreed = definition.agreed?.(value);
-    const listedRequest = (job: unknown, index: number): ListedRequest => {
+    const listedJob = (job: unknown, index: number): ListedJob => {
       try {
         const text = jsonOf(job);
         const read = requests.read(text);
         return {
           key: requests.keyOf(read),
           value: text ?? 'null',
-          identity: requestIdentity(read, text ?? 'null'),
+          identity: jobIdentity(read, text ?? 'null'),
           everyMs: everyOf(read),
         };
       } catch (cause) {
@@ -77,7 +77,7 @@ export function definePipeline<
       },
       requests,
       *listed() {
-        for (const [index, job] of [...(definition.listed?.(value) ?? [])].entries()) yield listedRequest(job, index);
+        for (const [index, job] of [...(definition.listed?.(value) ?? [])].entries()) yield listedJob(job, index);
       },
       open(io, { lane, lanes }) {
         const share = (credentials ?? []).filter((_, index) => index % lanes === lane);
@@ -132,7 +132,7 @@ const named: Rule = (result, of) => {
   throw misuse(of, 'returns a credential without a name', 'It must return a list of { name, … }');
 };
 
-/** The rules for the functions of a definition. `pipelineRequests` has those for requests. */
+/** The rules for the functions of a definition. `pipelineJobs` has those for requests. */
 const RULES = {
   credentials: named,
   every: mustReturn(

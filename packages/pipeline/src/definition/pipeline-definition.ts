@@ -8,7 +8,7 @@ import type { CrawlSize, Processor, SourceControls } from './processor.ts';
 /** A pipeline from a service to topics, for {@link definePipeline}. */
 export interface PipelineDefinition<
   Options extends z.ZodObject,
-  RequestSchema extends z.ZodType,
+  JobSchema extends z.ZodType,
   Topics extends TopicMap,
   Credential extends NamedCredential,
 > {
@@ -23,7 +23,7 @@ export interface PipelineDefinition<
    * Schema of a request, the value of a record in `<name>.requests`. Headgate parses each request with it, including those that other
    * clients added.
    */
-  readonly request: RequestSchema;
+  readonly request: JobSchema;
   /** Topics for the pipeline's records. `topics: { records: topic({ value: schema }) }` becomes `<name>.records`. */
   readonly topics: Topics;
   /**
@@ -40,21 +40,21 @@ export interface PipelineDefinition<
   /** Returns the usual size of records in some topics, in bytes. A run warns if the log accepts only smaller ones. Default: no warning. */
   usualBytes?(options: z.output<Options>): { readonly [Name in keyof Topics]?: number };
   /** Returns the key of a request. It selects the partition of an enqueued request, and names the request on displays and in errors. */
-  keyOf(request: z.output<RequestSchema>): string;
+  keyOf(request: z.output<JobSchema>): string;
   /**
    * Converts a line of `headgate enqueue` into a request. Lines that start with `{` are parsed as JSON instead. Default: only such lines
    * are accepted.
    */
-  parse?(line: string): z.input<RequestSchema>;
+  parse?(line: string): z.input<JobSchema>;
   /**
    * Throws if a run would dead-letter the request without sending anything. `enqueue` and `replay` don't enqueue such requests. Default:
    * never throws.
    */
-  check?(request: z.output<RequestSchema>): void;
+  check?(request: z.output<JobSchema>): void;
   /** Returns the requests that the configuration lists. Headgate enqueues each of them once, and again after `every`. */
-  listed?(options: z.output<Options>): Iterable<z.input<RequestSchema>>;
+  listed?(options: z.output<Options>): Iterable<z.input<JobSchema>>;
   /** Returns the interval after which a listed request is enqueued again, ms above 0. Default, or if undefined: the option `every`. */
-  every?(request: z.output<RequestSchema>): number | undefined;
+  every?(request: z.output<JobSchema>): number | undefined;
   /**
    * Returns the credentials, which Headgate divides among the lanes: `io.credentials` has those of one lane. Default: none to divide. The
    * pipeline then has one lane, because two lanes with one credential could exceed its budget.
@@ -73,7 +73,7 @@ export interface PipelineDefinition<
    * Opens a source for `io`, and returns one cheap request of that source. `headgate check --online` sends the request to check that the
    * service accepts the credential. `request`: the request to send, for `headgate try`. Default: no probe.
    */
-  probe?(options: z.output<Options>, io: PipelineIo<Credential>, request?: z.output<RequestSchema>): Probe;
+  probe?(options: z.output<Options>, io: PipelineIo<Credential>, request?: z.output<JobSchema>): Probe;
   /**
    * Returns settings, such as budgets, that the processes of a group must agree on in addition to the credentials' names. Default: none.
    */
@@ -82,12 +82,12 @@ export interface PipelineDefinition<
    * Opens the sources of a lane, and returns the result of `walk`, `lookup` or `route`. Can be called several times, for runs and
    * forecasts.
    */
-  open(options: z.output<Options>, io: PipelineIo<Credential>): Processor<z.output<RequestSchema>, Topics>;
+  open(options: z.output<Options>, io: PipelineIo<Credential>): Processor<z.output<JobSchema>, Topics>;
   /**
    * Returns how many HTTP requests a job needs, or undefined if unknown. `last`: size of the key's last complete walk. Default: as many as
    * that walk had pages.
    */
-  expect?(request: z.output<RequestSchema>, last: CrawlSize | undefined): number | undefined;
+  expect?(request: z.output<JobSchema>, last: CrawlSize | undefined): number | undefined;
 }
 
 /** The groups of a pipeline's jobs. */

@@ -2,7 +2,7 @@ import type { Json } from '@headgate/throttle';
 import type * as z from 'zod';
 import type { OptionIssue } from '../settings/parse-options.ts';
 import type { JobGroups, PipelineIo, Probe } from './pipeline-definition.ts';
-import type { KeyedRequest, PipelineRequests } from './pipeline-requests.ts';
+import type { KeyedJob, PipelineJobs } from './pipeline-jobs.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import type { CrawlSize, Processor } from './processor.ts';
 
@@ -38,7 +38,7 @@ export interface DefinitionInfo {
   /** Schema of a request, the value of a record in its requests topic. */
   readonly request: z.ZodType;
   /** Parses requests in the same way as `enqueue` and `replay`. */
-  readonly requests: PipelineRequests;
+  readonly requests: PipelineJobs;
   /** The pipeline's topics, by their names within the pipeline. */
   readonly topics: TopicMap;
   /** True if lanes divide the pipeline's credentials. If not, the pipeline has one lane. */
@@ -51,7 +51,7 @@ export interface DefinitionInfo {
 }
 
 /** A request of a configuration's list. */
-export interface ListedRequest extends KeyedRequest {
+export interface ListedJob extends KeyedJob {
   /** Identifies the request by its parsed content. */
   readonly identity: string;
   /** Interval after which the request is enqueued again, ms. Undefined: it is enqueued once. */
@@ -95,12 +95,12 @@ export interface Pipeline<Request = unknown> {
   /** Settings of this pipeline that the processes of a group must agree on. */
   readonly agreed: Json;
   /** Parses requests in the same way as `enqueue` and `replay`. */
-  readonly requests: PipelineRequests<Request>;
+  readonly requests: PipelineJobs<Request>;
   /**
    * Yields the requests that the configuration lists. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) with the index of an
    * invalid request.
    */
-  listed(): Iterable<ListedRequest>;
+  listed(): Iterable<ListedJob>;
   /**
    * Opens the sources of a lane with the lane's share of the credentials, and returns the processor of its requests. Doesn't take the lane
    * on the log.

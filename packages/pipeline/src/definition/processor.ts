@@ -1,9 +1,9 @@
 import type { BudgetSlots, SourceGauges } from '@headgate/sources';
 import type { Clock, CreditPool } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
-import type { RequestEvent, RunEvent } from '../events/events.ts';
+import type { JobEvent, RunEvent } from '../events/events.ts';
 import type { Lane } from '../lane/lane.ts';
-import type { RequestRecord } from '../topics/request.ts';
+import type { JobRecord } from '../topics/job.ts';
 import type { RecordMakers, TopicMap, TopicNames } from '../topics/topic.ts';
 import type { Tracing } from '../events/tracing.ts';
 
@@ -41,7 +41,7 @@ export interface SizedJob<Request> {
   /** As in {@link WorkContext}. */
   readonly kind: string;
   /** The job's place in its topic, and where a replay continues. */
-  readonly record: Pick<RequestRecord, 'offset' | 'resume'>;
+  readonly record: Pick<JobRecord, 'offset' | 'resume'>;
   /** The job, as parsed by the definition's schema. */
   readonly request: Request;
   /** Key of the job. */
@@ -104,7 +104,7 @@ export interface WorkContext<Request, Topics extends TopicMap> {
   /** Returns the key of a request, from the definition's `keyOf`. */
   readonly keyOf: (request: Request) => string;
   /** Emits an event of the run. */
-  readonly emit: (event: RequestEvent | Extract<RunEvent, { type: 'notice' }>) => void;
+  readonly emit: (event: JobEvent | Extract<RunEvent, { type: 'notice' }>) => void;
   /** Records traces. Default: no traces. */
   readonly tracing?: Tracing | undefined;
 }
@@ -124,7 +124,7 @@ export interface Work<Request> {
 
 /** A job that a lane has taken and that isn't finished. */
 export interface Job {
-  readonly record: RequestRecord;
+  readonly record: JobRecord;
   /** The job's row in the lane's state when the lane took it. Undefined: it begins. */
   readonly row: unknown;
   /** Expected total pages of the job's walk. The lane sets it when it takes the job. Undefined if it isn't known. */

@@ -2,7 +2,7 @@ import type { LimitMismatch, SourceOutage } from '@headgate/sources';
 
 /** An event of a run, emitted as it happens. */
 export type RunEvent =
-  | RequestEvent
+  | JobEvent
   | {
       /** One attempt of one HTTP request has ended. */
       readonly type: 'attempt';
@@ -93,7 +93,7 @@ export type RunEvent =
     };
 
 /** An event of a request. `group`: name of the job's group, if the pipeline has groups. */
-export type RequestEvent =
+export type JobEvent =
   | {
       /** A walk starts in this process, or resumes at its checkpoint. */
       readonly type: 'request-started';

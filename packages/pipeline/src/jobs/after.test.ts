@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import type { RequestEvent, RunEvent } from '../events/events.ts';
+import type { JobEvent, RunEvent } from '../events/events.ts';
 import type { Lane } from '../lane/lane.ts';
 import { openLane } from '../lane/lane.ts';
 import { topicNames } from '../topics/names.ts';
@@ -13,7 +13,7 @@ import { PipelineError } from '../settings/pipeline-error.ts';
 import { logWith, temporaryLog } from '../testing/temporary-log.fixture.ts';
 import { recordMakers, topic } from '../topics/topic.ts';
 import { topicSpecs } from '../topics/topics.ts';
-import { RESUME, type RequestRecord } from '../topics/request.ts';
+import { RESUME, type JobRecord } from '../topics/job.ts';
 import { type AfterStage, type AfterWork, afterRow, afterWork } from './after.ts';
 import { LastCrawls } from './last-crawls.ts';
 import { afterStageOf, walkStates } from './walk-state.ts';
@@ -57,7 +57,7 @@ test('each record is written once and in order, however often the work is stoppe
 
 test('stopped work continues, and each run reports which records it has written', async () => {
   await using place = await afterPlace();
-  const told = (events: readonly (RequestEvent | RunEvent)[]) =>
+  const told = (events: readonly (JobEvent | RunEvent)[]) =>
     events.map((event) =>
       event.type === 'after-written' ? [event.counts, event.kinds] : event.type === 'notice' ? event.message : event.type,
     );
@@ -304,7 +304,7 @@ async function inLane(
   use: (use: Use) => Promise<void>,
   stopAfter = Infinity,
   ages: Readonly<Record<string, number>> = {},
-): Promise<(RequestEvent | RunEvent)[]> {
+): Promise<(JobEvent | RunEvent)[]> {
   const lane = await openLane({
     log,
     group: 'g',
@@ -315,7 +315,7 @@ async function inLane(
     clock,
   });
   const waker = notifier({ clock });
-  const events: (RequestEvent | RunEvent)[] = [];
+  const events: (JobEvent | RunEvent)[] = [];
   let chunksLeft = stopAfter;
   const stopped = new AbortController();
   const stop = (): void => stopped.abort();
@@ -348,14 +348,14 @@ async function inLane(
     names,
     stopping: stopped.signal,
     clock,
-    emit: (event: RequestEvent | RunEvent) => void events.push(event),
+    emit: (event: JobEvent | RunEvent) => void events.push(event),
     topics: makers as never,
   } as never;
   const last = new LastCrawls(context);
   const work = afterWork<typeof topics>({ ...(after !== undefined && { after }), afterName: 'the comparison' }, context);
   let busy = 0;
   let offset = lane.next;
-  const run = (record: RequestRecord, stage: AfterStage, isResumed = false): void => {
+  const run = (record: JobRecord, stage: AfterStage, isResumed = false): void => {
     busy += 1;
     work
       .run({ record, row: undefined }, stage, isResumed)
@@ -365,7 +365,7 @@ async function inLane(
         waker.notify();
       });
   };
-  const recordAt = (key: string): RequestRecord => {
+  const recordAt = (key: string): JobRecord => {
     offset += 1;
     return { offset: offset - 1, key, value: '{}' };
   };

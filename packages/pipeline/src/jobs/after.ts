@@ -4,7 +4,7 @@ import type { StateChange } from '../lane/lane.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import { PipelineError } from '../settings/pipeline-error.ts';
 import { reasonOf } from '../topics/dead-letter.ts';
-import { type RequestRecord, requestContent } from '../topics/request.ts';
+import { type JobRecord, jobContent } from '../topics/job.ts';
 import { type PendingRecord, REQUESTS, type TopicMap, countRecords, logRecords, madeRecord } from '../topics/topic.ts';
 import type { Job, WorkContext } from '../definition/processor.ts';
 import { assertRecordSize } from '../lane/record-size.ts';
@@ -60,7 +60,7 @@ async function dropWork({ lane, emit }: Pick<WorkContext<never, TopicMap>, 'lane
 }
 
 /** Returns the change that stores the rest of a job's work in the lane's state. */
-export function afterRow({ offset, value }: RequestRecord, stage: AfterStage): StateChange {
+export function afterRow({ offset, value }: JobRecord, stage: AfterStage): StateChange {
   return [STATE_KEYS.job + String(offset), { key: stage.crawl.key, items: 0, request: value, after: stage }];
 }
 
@@ -119,13 +119,13 @@ export function afterWork<Topics extends TopicMap>(
     });
     const reason = code === 'HEADGATE_UNEXPECTED' ? error : { code, message: error.message, retryable: true };
     const resume = JSON.stringify({ after: stage });
-    const dead = pendingDeadLetter(context, { key, id: `${id}/after`, content: requestContent(record), error: reason, resume });
+    const dead = pendingDeadLetter(context, { key, id: `${id}/after`, content: jobContent(record), error: reason, resume });
     await lane.commit({ records: [dead.record], finished: [record.offset] });
     dead.emit();
   };
 
   /** Runs the work and commits its records in chunks. After each commit, adds the chunk's numbers to `written`. */
-  const write = async (work: After<Topics>, record: RequestRecord, stage: AfterStage, written: Written): Promise<void> => {
+  const write = async (work: After<Topics>, record: JobRecord, stage: AfterStage, written: Written): Promise<void> => {
     const { crawl, previous } = stage;
     const warn = (message: string): void => emit({ type: 'notice', level: 'warn', message: `${crawl.key}: ${message}` });
     let made = 0;

@@ -14,7 +14,7 @@ import {
 } from '../testing/shelves.fixture.ts';
 import { shelvesLane } from '../lane/lane.fixture.ts';
 import { logWith, temporaryLog, shelvesTopics as plainTopics } from '../testing/temporary-log.fixture.ts';
-import type { RequestEvent } from '../events/events.ts';
+import type { JobEvent } from '../events/events.ts';
 import { topicNames } from '../topics/names.ts';
 import { notifier } from '../lane/notifier.ts';
 import type { WorkContext } from '../definition/processor.ts';
@@ -366,7 +366,7 @@ describe('a worker alone', () => {
     const [credits, names] = [creditPool({ max: Infinity }), topicNames()];
     const open = () => ({ restored: undefined, granted: () => Promise.resolve(), settled: () => undefined, flush: () => undefined });
     const lane = await shelvesLane({ log, clock });
-    const events: RequestEvent[] = [];
+    const events: JobEvent[] = [];
     const waker = notifier({ clock });
     const [stopping, abandoned] = [new AbortController(), new AbortController()];
     const io = { clock, credits, env: {}, signal: new AbortController().signal, onAttempt: () => undefined };

@@ -6,11 +6,11 @@ import { readable, textOf } from '../settings/thrown.ts';
 import { type Rule, checked, guarded, jobError, list, misuse, mustReturn, text, userError } from '../topics/user-function.ts';
 import { pipelineChecks } from '../settings/pipeline-error.ts';
 import { reasonOf } from '../topics/dead-letter.ts';
-import { requestContent } from '../topics/request.ts';
+import { jobContent } from '../topics/job.ts';
 import { type OwnTopics, type TopicMap, countRecords, logRecords, madeRecord } from '../topics/topic.ts';
 import type { Job, Processor, SourceControls, Work, WorkContext } from '../definition/processor.ts';
 import { assertRecordSize } from '../lane/record-size.ts';
-import { type PendingDeadLetter, pendingDeadLetter, requestId } from './pending-dead-letter.ts';
+import { type PendingDeadLetter, pendingDeadLetter, jobId } from './pending-dead-letter.ts';
 import type { LookupDeadLetter, LookupDefinition, LookupOutcome } from './lookup-definition.ts';
 import { dropAfter } from './after.ts';
 import { MAX_IN_WORK } from './walk-work.ts';
@@ -94,7 +94,7 @@ class LookupWork<Api extends SourceControls, Request, Answers, Topics extends To
     const { pipeline, lane, clock } = this.#context;
     const dropped = dropAfter(this.#context, job);
     if (dropped !== undefined) return dropped;
-    const id = requestId(lane, record.offset);
+    const id = jobId(lane, record.offset);
     const key = keyOf(this.#definition, request, pipeline);
     const end = Promise.withResolvers<void>();
     job.doing = { kind: 'key' };
@@ -271,7 +271,7 @@ class LookupWork<Api extends SourceControls, Request, Answers, Topics extends To
   }
 
   #deadLetterOf({ id, key, job }: LookupJob<Request>, error: unknown, part?: LookupDeadLetter['part']): PendingDeadLetter {
-    const content = part === undefined ? requestContent(job.record) : { record: part.record };
+    const content = part === undefined ? jobContent(job.record) : { record: part.record };
     return pendingDeadLetter(this.#context, {
       key: part === undefined ? key : id,
       id: `${id}/${part?.id ?? key}`,

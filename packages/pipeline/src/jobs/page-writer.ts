@@ -3,7 +3,7 @@ import type { Json } from '@headgate/throttle';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { reasonOf } from '../topics/dead-letter.ts';
 import { type PendingDeadLetter, pendingDeadLetter } from './pending-dead-letter.ts';
-import { FROM_START, requestContent } from '../topics/request.ts';
+import { FROM_START, jobContent } from '../topics/job.ts';
 import { type PendingRecord, REQUESTS, type TopicMap, countRecords, logRecords } from '../topics/topic.ts';
 import { jobError, userError } from '../topics/user-function.ts';
 import type { StateChange } from '../lane/lane.ts';
@@ -117,7 +117,7 @@ export class PageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, 
     const kept = walk.isRefused && state.isRest === true && pageAfter(state.at) === 1 ? undefined : note;
     const start = record.resume === FROM_START ? FROM_START : undefined;
     const resume = note === undefined ? start : JSON.stringify(isCarried ? { cursor: note.cursor, of: id } : note);
-    const dead = pendingDeadLetter(this.#context, { key, id, content: requestContent(record), error, resume, work: walk });
+    const dead = pendingDeadLetter(this.#context, { key, id, content: jobContent(record), error, resume, work: walk });
     await lane.commit({
       // The walk has already failed, so a second error is ignored.
       records: [...orElse([], () => [...this.#started(walk), ...this.#lifecycle(walk, failed)]), dead.record],
@@ -152,7 +152,7 @@ export class PageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, 
       refuse: ({ id: part, record: refused, error, held: value }: RefusedPart): void => {
         const mark = value === undefined ? undefined : parts.hold(part, copyOf(value));
         if (value !== undefined && mark === undefined) return;
-        const content = { ...requestContent(record), record: refused };
+        const content = { ...jobContent(record), record: refused };
         deadLetters.push(pendingDeadLetter(this.#context, { key, id: `${id}/${part}`, content, error, held: mark, work: walk }));
       },
     };

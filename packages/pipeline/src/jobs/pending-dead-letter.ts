@@ -1,6 +1,6 @@
 import { DEAD_LETTERS, type DeadLetterOptions, HELD, deadLetter, reasonOf } from '../topics/dead-letter.ts';
 import type { NewRecord } from '@headgate/topics';
-import { requestContent } from '../topics/request.ts';
+import { jobContent } from '../topics/job.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import { jobError } from '../topics/user-function.ts';
 import type { Job, WorkContext } from '../definition/processor.ts';
@@ -36,23 +36,23 @@ export function pendingDeadLetter(
   };
 }
 
-/** Returns the ID of the request at an offset. It is deterministic, and unique on the log. */
-export function requestId({ topic, partition }: { readonly topic: string; readonly partition: number }, offset: number): string {
+/** Returns the ID of the job at an offset. It is deterministic, and unique on the log. */
+export function jobId({ topic, partition }: { readonly topic: string; readonly partition: number }, offset: number): string {
   return `${topic}-${partition}-${offset}`;
 }
 
 /**
- * Writes a dead letter for a request that can't be processed, and marks the request as finished. The dead letter keeps the progress of an
+ * Writes a dead letter for a job that can't be processed, and marks the job as finished. The dead letter keeps the progress of an
  * earlier run.
  */
 export async function refuse(context: Context, job: Job, error: unknown): Promise<void> {
   const { record } = job;
   const { offset } = record;
-  const id = requestId(context.lane, offset);
+  const id = jobId(context.lane, offset);
   const key = record.key || id;
   const row = rowOf(job);
   const resume = row === undefined ? record.resume : JSON.stringify(row.after === undefined ? restNote(row) : { after: row.after });
-  const dead = pendingDeadLetter(context, { key, id, content: requestContent(record), error: jobError(error, key), resume });
+  const dead = pendingDeadLetter(context, { key, id, content: jobContent(record), error: jobError(error, key), resume });
   await context.lane.commit({ records: [dead.record], finished: [offset] });
   dead.emit();
 }

@@ -5,10 +5,10 @@ import type { Processor, Work, WorkContext } from '../definition/processor.ts';
 
 /** The processor for each kind that `pick` returns. */
 export type RoutedProcessors<Picked extends readonly [string, unknown], Topics extends TopicMap> = {
-  readonly [Kind in Picked[0]]: Processor<RequestOf<Picked, Kind>, Topics>;
+  readonly [Kind in Picked[0]]: Processor<JobValueOf<Picked, Kind>, Topics>;
 };
 
-type RequestOf<Picked, Kind> = Picked extends readonly [infer Kinds, infer Request] ? (Kind extends Kinds ? Request : never) : never;
+type JobValueOf<Picked, Kind> = Picked extends readonly [infer Kinds, infer Request] ? (Kind extends Kinds ? Request : never) : never;
 
 /**
  * Processes requests of several kinds. `pick` returns each request with its kind, as `[kind, request]`, and `works` has a processor for

@@ -3,7 +3,7 @@ import { assertRecordSize } from '../lane/record-size.ts';
 import { type TopicMap, logRecords } from '../topics/topic.ts';
 import { guard, list } from '../topics/user-function.ts';
 import { dropAfter } from './after.ts';
-import { requestId } from './pending-dead-letter.ts';
+import { jobId } from './pending-dead-letter.ts';
 import { MAX_IN_WORK } from './walk-work.ts';
 
 /** A split job needs an unknown number of requests, as the jobs that it becomes. */
@@ -24,7 +24,7 @@ export function split<Request, Topics extends TopicMap>(into: (request: Request)
           const dropped = dropAfter(context, job);
           if (dropped !== undefined) return dropped;
           const { record } = job;
-          const id = requestId(lane, record.offset);
+          const id = jobId(lane, record.offset);
           const of = { pipeline, name: 'split' };
           const jobs = [...guard(of, list, () => into(request))].map((one) => topics.requests(one));
           const records = assertRecordSize(logRecords(jobs, pipeline, id, 'job', record), { pipeline, key: record.key || id, lane });

@@ -1,7 +1,7 @@
 import type { Checkpoint } from '@headgate/sources';
 import type { Json } from '@headgate/throttle';
 import { PipelineError } from '../settings/pipeline-error.ts';
-import { FROM_START, RESUME, type RequestRecord } from '../topics/request.ts';
+import { FROM_START, RESUME, type JobRecord } from '../topics/job.ts';
 import { textOf } from '../settings/thrown.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import type { Job, WorkContext } from '../definition/processor.ts';
@@ -41,7 +41,7 @@ export function walkStates<Cursor extends NonNullable<Json>>(state: Lane['stateU
 }
 
 /** Returns the unfinished walks in a lane's state as requests. */
-export function resumedWalks(state: Lane['stateUnder']): readonly RequestRecord[] {
+export function resumedWalks(state: Lane['stateUnder']): readonly JobRecord[] {
   return [...walkStates(state)].map(([offset, { key, request }]) => ({ offset, key, value: request }));
 }
 
@@ -106,7 +106,7 @@ export function failedWalkChange<Cursor extends NonNullable<Json>>(
 type ResumeNote<Cursor extends NonNullable<Json>> = RestNote<Cursor> | { readonly after: AfterStage };
 
 /** Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid header. */
-function resumeNote<Cursor extends NonNullable<Json>>({ resume }: Pick<RequestRecord, 'resume'>): ResumeNote<Cursor> | undefined {
+function resumeNote<Cursor extends NonNullable<Json>>({ resume }: Pick<JobRecord, 'resume'>): ResumeNote<Cursor> | undefined {
   if (resume === undefined || resume === FROM_START) return undefined;
   try {
     const { after, cursor, ...note } = JSON.parse(resume) as Partial<RestNote<Cursor> & { readonly after: AfterStage }>;
@@ -123,7 +123,7 @@ function resumeNote<Cursor extends NonNullable<Json>>({ resume }: Pick<RequestRe
  * Returns the position at which the walk of a replayed request continues, if any. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for
  * an invalid header.
  */
-export function rest<Cursor extends NonNullable<Json>>(record: Pick<RequestRecord, 'resume'>): RestNote<Cursor> | undefined {
+export function rest<Cursor extends NonNullable<Json>>(record: Pick<JobRecord, 'resume'>): RestNote<Cursor> | undefined {
   const note = resumeNote<Cursor>(record);
   return note === undefined || 'after' in note ? undefined : note;
 }
@@ -131,7 +131,7 @@ export function rest<Cursor extends NonNullable<Json>>(record: Pick<RequestRecor
 /** Returns the work that a job does instead of a walk: its walk is complete, or it is a replay of that work. Throws like {@link rest}. */
 export function afterStageOf(
   saved: Pick<WalkState<NonNullable<Json>>, 'at' | 'after'> | undefined,
-  record: Pick<RequestRecord, 'resume'>,
+  record: Pick<JobRecord, 'resume'>,
 ): AfterStage | undefined {
   if (saved?.after !== undefined || saved?.at !== undefined) return saved.after;
   const note = resumeNote(record);

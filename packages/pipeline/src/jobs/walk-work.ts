@@ -6,7 +6,7 @@ import type { Job, Work, WorkContext } from '../definition/processor.ts';
 import type { Reason } from '../events/events.ts';
 import { readable } from '../settings/thrown.ts';
 import { reasonOf } from '../topics/dead-letter.ts';
-import { FROM_START, type RequestRecord } from '../topics/request.ts';
+import { FROM_START, type JobRecord } from '../topics/job.ts';
 import { endsLane, endsSource, isStop } from '../topics/source-error.ts';
 import { type TopicMap, recordsOf } from '../topics/topic.ts';
 import { guard, guarded, json, misuse, mustReturn, synchronous } from '../topics/user-function.ts';
@@ -14,7 +14,7 @@ import { type AfterWork, afterWork } from './after.ts';
 import { HeldParts } from './held-parts.ts';
 import { LastCrawls } from './last-crawls.ts';
 import { PageWriter } from './page-writer.ts';
-import { requestId } from './pending-dead-letter.ts';
+import { jobId } from './pending-dead-letter.ts';
 import type { WalkDefinition } from './walk-definition.ts';
 import { type RestNote, type WalkState, afterStageOf, failedWalk, pageAfter, rest, rowOf, startOf } from './walk-state.ts';
 import { openTransforms } from './walk-transforms.ts';
@@ -27,7 +27,7 @@ export interface Walk<Request, Cursor extends NonNullable<Json>> {
   readonly id: string;
   readonly key: string;
   readonly request: Request;
-  readonly record: RequestRecord;
+  readonly record: JobRecord;
   state: WalkState<Cursor>;
   isWriting: boolean;
   /** True if the service refused a request of the walk for good. */
@@ -115,7 +115,7 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
   async #afterTurn(job: Job, key: string, earlier: Promise<void>, walk: () => Promise<void>): Promise<void> {
     const { offset } = job.record;
     const page = pageAfter(rowOf(job)?.at);
-    job.doing = { kind: 'walk', request: requestId(this.#context.lane, offset), key, page, isWriting: false };
+    job.doing = { kind: 'walk', request: jobId(this.#context.lane, offset), key, page, isWriting: false };
     await earlier;
     if (!this.#context.stopping.aborted && !this.#laneFailed) await walk();
   }
@@ -160,9 +160,9 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
     return { key, items: 0, request: kept?.request ?? record.value, ...carried, ...(note && startOf(note)) };
   }
 
-  #walkOf(record: RequestRecord, request: Request, key: string, state: WalkState<Cursor>): Walk<Request, Cursor> {
+  #walkOf(record: JobRecord, request: Request, key: string, state: WalkState<Cursor>): Walk<Request, Cursor> {
     const walk: Walk<Request, Cursor> = {
-      id: requestId(this.#context.lane, record.offset),
+      id: jobId(this.#context.lane, record.offset),
       key,
       request,
       record,

@@ -3,7 +3,7 @@ import { PipelineError } from '../settings/pipeline-error.ts';
 import type { Lane } from './lane.ts';
 
 /**
- * Returns the first offset that a lane's requests topic still has, if the log deleted requests before the lane read them; otherwise
+ * Returns the first offset that a lane's requests topic still has, if the log deleted jobs before the lane read them; otherwise
  * undefined. A single deleted offset is taken for the end marker of a transaction. `from`: the first offset that the lane hasn't read.
  * `kept`: offsets of unfinished jobs that the lane's state contains.
  */
@@ -20,7 +20,7 @@ export async function endOfDeleted(
   return undefined;
 }
 
-export function requestsDeleted(pipeline: string, { topic, partition }: Pick<Lane, 'topic' | 'partition'>): PipelineError {
+export function jobsDeleted(pipeline: string, { topic, partition }: Pick<Lane, 'topic' | 'partition'>): PipelineError {
   const message =
     `${topic}-${partition}: the log deleted some jobs before a run processed them. ` +
     'Enqueue the lost jobs again, and set retention.ms=-1 on that topic.';

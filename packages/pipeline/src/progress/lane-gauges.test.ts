@@ -2,7 +2,7 @@ import type { QueryState } from '@headgate/sources';
 import { creditPool } from '@headgate/throttle';
 import { expect, test } from 'vitest';
 import type { Job, SourceControls } from '../definition/processor.ts';
-import { LaneBacklog } from './request-sizes.ts';
+import { LaneBacklog } from './job-sizes.ts';
 import { type LaneView, laneGauges, laneWork } from './lane-gauges.ts';
 
 /** A lane with these jobs, and none ahead. */

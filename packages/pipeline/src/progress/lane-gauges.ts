@@ -5,7 +5,7 @@ import type { JobGroups } from '../definition/pipeline-definition.ts';
 import type { Job, SourceControls, WalkInWork } from '../definition/processor.ts';
 import type { Doing, RunGauges, WorkGauge } from '../events/events.ts';
 import { type LaneWork, type WalkSize, pagesLeft } from './forecast.ts';
-import type { LaneBacklog } from './request-sizes.ts';
+import type { LaneBacklog } from './job-sizes.ts';
 
 /** A lane as gauges and forecasts see it. All of it is live. */
 export interface LaneView {

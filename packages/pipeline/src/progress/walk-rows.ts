@@ -1,4 +1,4 @@
-import type { Reason, RequestEvent, WorkGauge } from '../events/events.ts';
+import type { Reason, JobEvent, WorkGauge } from '../events/events.ts';
 import type { WalkRow } from './run-snapshot.ts';
 
 /** Maximum number of ended walks that are kept. */
@@ -16,7 +16,7 @@ export class WalkRows {
   #away = 0;
 
   /** Adds a walk. Returns false if the walk was already known and continues. */
-  started({ pipeline, lane, key, request, page, items, group }: Extract<RequestEvent, { type: 'request-started' }>): boolean {
+  started({ pipeline, lane, key, request, page, items, group }: Extract<JobEvent, { type: 'request-started' }>): boolean {
     const before = this.#walks.get(request);
     // This process has taken the lane again, and the walk continues.
     if (before?.state === 'working') {

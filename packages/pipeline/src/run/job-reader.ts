@@ -2,12 +2,12 @@ import { endOfDeleted } from '../lane/deleted-offsets.ts';
 import type { OpenTransaction } from '@headgate/topics';
 import type { Notifier } from '../lane/notifier.ts';
 import { type OpenTransactionWatch, openTransactionWatch } from '../lane/open-transaction-watch.ts';
-import type { RequestRecord } from '../topics/request.ts';
+import type { JobRecord } from '../topics/job.ts';
 import type { TopicMap } from '../topics/topic.ts';
-import type { LaneBacklog } from '../progress/request-sizes.ts';
+import type { LaneBacklog } from '../progress/job-sizes.ts';
 import type { WorkContext } from '../definition/processor.ts';
-import { type RepeatedRequests, repeatedRequests } from '../jobs/repeated-requests.ts';
-import { requestsInOrder } from '../jobs/requests-in-order.ts';
+import { type RepeatedJobs, repeatedJobs } from '../jobs/repeated-jobs.ts';
+import { jobsInOrder } from '../jobs/jobs-in-order.ts';
 import type { LaneJobs } from './lane-jobs.ts';
 
 /** Delay before new jobs are read again: `firstMs`, doubled up to `maxMs` each time that there are none. */
@@ -21,9 +21,9 @@ export interface JobReaderOptions {
   readonly notifier: Notifier;
   readonly backlog: LaneBacklog;
   /** Jobs that an earlier holder of the lane started and didn't finish. */
-  readonly resumed: readonly RequestRecord[];
+  readonly resumed: readonly JobRecord[];
   /** Returns false for a job that this run leaves in the topic. */
-  readonly isChosen: (record: RequestRecord) => boolean;
+  readonly isChosen: (record: JobRecord) => boolean;
   /** Called when an open transaction blocks the reading of jobs, and with undefined when reading is possible again. */
   readonly onBlocked: (transaction: OpenTransaction | undefined) => void;
   /** Called if the log has deleted jobs before the lane read them. */
@@ -37,7 +37,7 @@ export interface JobReaderOptions {
 export class JobReader {
   readonly #options: JobReaderOptions;
   readonly #watch: OpenTransactionWatch;
-  readonly #repeated: RepeatedRequests;
+  readonly #repeated: RepeatedJobs;
   readonly #kept: ReadonlySet<number>;
   /** The first offset that isn't read. */
   #position: number;
@@ -58,7 +58,7 @@ export class JobReader {
     this.#position = next;
     this.#isNew = !lane.hasState;
     this.#kept = new Set(resumed.map(({ offset }) => offset));
-    this.#repeated = repeatedRequests({ log, topic, partition, from: next, signal });
+    this.#repeated = repeatedJobs({ log, topic, partition, from: next, signal });
     this.#watch = openTransactionWatch({ log, lane, clock, signal, onChange: onBlocked });
   }
 
@@ -90,7 +90,7 @@ export class JobReader {
     const { log, lane } = context;
     const { topic, partition } = lane;
     let isAny = false;
-    for await (const record of requestsInOrder({ log, topic, partition, from: this.#position, resumed, signal })) {
+    for await (const record of jobsInOrder({ log, topic, partition, from: this.#position, resumed, signal })) {
       // A gap of one offset is usually the end marker of a transaction. A larger gap can be deleted jobs.
       if (record.offset > this.#position + 1) await this.#searchDeleted();
       this.#isNew = false;

@@ -2,7 +2,7 @@ import type { Job, Work, WorkContext } from '../definition/processor.ts';
 import { refuse } from '../jobs/pending-dead-letter.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import type { Notifier } from '../lane/notifier.ts';
-import type { RequestRecord } from '../topics/request.ts';
+import type { JobRecord } from '../topics/job.ts';
 import { isStop } from '../topics/source-error.ts';
 import type { TopicMap } from '../topics/topic.ts';
 
@@ -43,7 +43,7 @@ export class LaneJobs {
   }
 
   /** Works a job. A job that can't be worked becomes a dead letter. */
-  take(record: RequestRecord): void {
+  take(record: JobRecord): void {
     const job = this.#add(record);
     try {
       if (record.refusal !== undefined) throw record.refusal;
@@ -56,7 +56,7 @@ export class LaneJobs {
   }
 
   /** Finishes a job without working it. */
-  drop(record: RequestRecord): void {
+  drop(record: JobRecord): void {
     this.#removeAfter(this.#add(record), this.#context.lane.commit({ records: [], finished: [record.offset] }));
   }
 
@@ -65,7 +65,7 @@ export class LaneJobs {
     this.#work.flush();
   }
 
-  #add(record: RequestRecord): Job {
+  #add(record: JobRecord): Job {
     const job: Job = { record, row: this.#context.lane.stateAt(STATE_KEYS.job + String(record.offset)) };
     this.#jobs.set(record.offset, job);
     return job;

@@ -2,17 +2,17 @@ import { pipelineChecks } from '../settings/pipeline-error.ts';
 import { type Clock, creditPool, systemClock } from '@headgate/throttle';
 import { unwrittenJournal } from '@headgate/throttle/internal';
 import { type ReadOptions, type TopicLog, type TopicRecord, partitionForKey } from '@headgate/topics';
-import type { KeyedRequest } from '../definition/pipeline-requests.ts';
+import type { KeyedJob } from '../definition/pipeline-jobs.ts';
 import type { LaneShare, Pipeline } from '../definition/pipeline.ts';
 import { type JournalRecord, journalRecords, restored } from '../lane/lane-journal.ts';
 import { laneState } from '../lane/lane-state.ts';
 import { GROUP_STATE, lanesOf, requestsTopic, stateTopic, topicNames } from '../topics/names.ts';
-import { listedAndDue } from './request-list.ts';
-import { unfinishedJobs } from '../jobs/requests-in-order.ts';
+import { listedAndDue } from './job-list.ts';
+import { unfinishedJobs } from '../jobs/jobs-in-order.ts';
 import type { TopicMap, TopicNames } from '../topics/topic.ts';
 import type { Processor } from '../definition/processor.ts';
 import type { LaneWork, WalkSize } from '../progress/forecast.ts';
-import { type SizedRecord, requestSizes } from '../progress/request-sizes.ts';
+import { type SizedRecord, jobSizes } from '../progress/job-sizes.ts';
 
 /** A read-only log; missing topics and partitions read as empty. */
 export interface LogView extends Pick<TopicLog, 'readState'> {
@@ -79,7 +79,7 @@ export async function leftToDo(given: LeftToDoOptions): Promise<readonly Pipelin
 async function leftOf(
   { log, group, lanes: configured, names, clock, env }: Required<LeftToDoOptions>,
   pipeline: Pipeline,
-  listed: readonly KeyedRequest[],
+  listed: readonly KeyedJob[],
 ): Promise<PipelineLeft> {
   const count = lanesOf(pipeline, configured);
   const numbers = Array.from({ length: count }, (_, lane) => lane);
@@ -93,7 +93,7 @@ async function leftOf(
     const processor = openReadOnly(pipeline, { lane, lanes: count }, journals, clock, env);
     try {
       for (const source of processor.sources) source.stop();
-      const sizeOf = requestSizes(pipeline, processor, state.get);
+      const sizeOf = jobSizes(pipeline, processor, state.get);
       const walks: WalkLeft[] = [];
       let [keys, keysPerRequest] = [0, 1];
       const add = (record: SizedRecord): void => {

@@ -3,10 +3,10 @@ import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { definePipeline } from '../definition/define-pipeline.ts';
 import { topicNames } from '../topics/names.ts';
-import { ONCE } from '../topics/request.ts';
+import { ONCE } from '../topics/job.ts';
 import { topicSpecs } from '../topics/topics.ts';
 import { temporaryLog } from '../testing/temporary-log.fixture.ts';
-import { enqueueLists } from './request-list.ts';
+import { enqueueLists } from './job-list.ts';
 
 const names = topicNames();
 

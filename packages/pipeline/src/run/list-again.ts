@@ -1,19 +1,19 @@
-import type { ListedRequest, Pipeline } from '../definition/pipeline.ts';
+import type { ListedJob, Pipeline } from '../definition/pipeline.ts';
 import { lanesOf, requestsTopic, stateTopic } from '../topics/names.ts';
-import { requestIdentity } from '../topics/request-identity.ts';
-import type { RequestRecord } from '../topics/request.ts';
+import { jobIdentity } from '../topics/job-identity.ts';
+import type { JobRecord } from '../topics/job.ts';
 import type { LaneRun } from './pipeline-lane.ts';
 import { laneState } from '../lane/lane-state.ts';
-import { unfinishedJobs } from '../jobs/requests-in-order.ts';
+import { unfinishedJobs } from '../jobs/jobs-in-order.ts';
 
-/** A part of a list whose requests are enqueued again, whether or not they are due. */
+/** A part of a list whose jobs are enqueued again, whether or not they are due. */
 export interface ListAgain {
   /** Name of the pipeline. */
   readonly pipeline: string;
-  /** Only the requests of this group, such as a stream of a section. Default: all requests of the list. */
+  /** Only the jobs of this group, such as a stream of a section. Default: all jobs of the list. */
   readonly group?: string;
   /**
-   * True: the walks of these requests, and of all requests that their records create, start without what earlier walks of their keys
+   * True: the walks of these jobs, and of all jobs that their records create, start without what earlier walks of their keys
    * carried. Default: false.
    */
   readonly fromStart?: boolean;
@@ -21,16 +21,16 @@ export interface ListAgain {
 
 /** What was chosen to be listed again. */
 export interface ChosenAgain extends ListAgain {
-  /** Only requests with these keys. Default: all. */
+  /** Only jobs with these keys. Default: all. */
   readonly keys?: ReadonlySet<string> | undefined;
 }
 
-export function isChosenAgain(again: ChosenAgain, { name, groups }: Pipeline, { key }: Pick<ListedRequest, 'key'>): boolean {
+export function isChosenAgain(again: ChosenAgain, { name, groups }: Pipeline, { key }: Pick<ListedJob, 'key'>): boolean {
   if (name !== again.pipeline || again.keys?.has(key) === false) return false;
   return again.group === undefined || groups?.of(key) === again.group;
 }
 
-/** Returns why no listed request is chosen, as a sentence with the valid names. Undefined: at least one is. */
+/** Returns why no listed job is chosen, as a sentence with the valid names. Undefined: at least one is. */
 export function nothingChosen(pipelines: readonly Pipeline[], again: ChosenAgain): string | undefined {
   const pipeline = pipelines.find(({ name }) => name === again.pipeline);
   if (pipeline === undefined) return `there is no pipeline ${again.pipeline}. There are ${pipelines.map(({ name }) => name).join(', ')}.`;
@@ -50,29 +50,29 @@ export function nothingChosen(pipelines: readonly Pipeline[], again: ChosenAgain
   return `the list of ${group === undefined ? name : `${name}.${group}`} has no job with the key ${[...(keys ?? [])].join(', ')}.`;
 }
 
-/** Returns the groups whose requests come of a group's records: its children, their children, and so on. */
+/** Returns the groups whose jobs come of a group's records: its children, their children, and so on. */
 function madeBy({ groups }: Pick<Pipeline, 'groups'>, group: string, found = new Set<string>()): ReadonlySet<string> {
   for (const child of groups?.makes[group] ?? []) if (!found.has(child)) madeBy({ groups }, child, found.add(child));
   return found;
 }
 
 /**
- * Returns those of a pipeline's listed requests that must not be enqueued again yet: an equal request is unfinished, or one of a group whose
- * requests come of the records of theirs.
+ * Returns those of a pipeline's listed jobs that must not be enqueued again yet: an equal job is unfinished, or one of a group whose
+ * jobs come of the records of theirs.
  */
 export async function unfinishedOf(
   pipeline: Pipeline,
-  listed: readonly ListedRequest[],
+  listed: readonly ListedJob[],
   { log, group, lanes, names, signal }: Pick<LaneRun, 'log' | 'group' | 'lanes' | 'names'> & { readonly signal: AbortSignal },
-): Promise<ReadonlySet<ListedRequest>> {
+): Promise<ReadonlySet<ListedJob>> {
   const { groups, requests } = pipeline;
   const groupOf = (key: string): string => groups?.of(key) ?? '';
   const above = [...new Set(listed.map(({ key }) => groupOf(key)))].map((name) => [name, madeBy(pipeline, name)] as const);
   const [identities, unfinished] = [new Set<string>(), new Set<string>()];
-  const note = ({ key, value, root }: RequestRecord): void => {
+  const note = ({ key, value, root }: JobRecord): void => {
     const parsed = parsedOr(() => requests.read(value));
     if (parsed === undefined) return;
-    identities.add(requestIdentity(parsed, value ?? 'null'));
+    identities.add(jobIdentity(parsed, value ?? 'null'));
     const own = groupOf(key ?? '');
     for (const [name, made] of above) if (groups === undefined ? root !== undefined : made.has(own)) unfinished.add(name);
   };
@@ -84,7 +84,7 @@ export async function unfinishedOf(
   return new Set(listed.filter(({ key, identity }) => identities.has(identity) || unfinished.has(groupOf(key))));
 }
 
-/** A record that isn't a valid request becomes a dead letter, so it isn't an unfinished one. */
+/** A record that isn't a valid job becomes a dead letter, so it isn't an unfinished one. */
 function parsedOr(read: () => unknown): unknown {
   try {
     return read();

@@ -1,5 +1,5 @@
 import type { Clock } from '@headgate/throttle';
-import type { NothingDue } from './request-list.ts';
+import type { NothingDue } from './job-list.ts';
 
 /**
  * Maximum time between two checks of the wall clock, and between two retries, in ms. A timer alone wouldn't notice that the clock was set.

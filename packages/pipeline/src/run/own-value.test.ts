@@ -26,7 +26,7 @@ const pipelineOf = (open: () => Processor<Request, Topics>, requests: readonly z
   })({});
 
 const REQUESTS = ['7', '8', '9'].map((id) => ({ ids: [id, `${id}0`], note: 'n' }));
-const letterRequests = async (log: Parameters<typeof valuesOf>[0]): Promise<unknown[]> =>
+const letterJobs = async (log: Parameters<typeof valuesOf>[0]): Promise<unknown[]> =>
   (await valuesOf<{ request: unknown }>(log, 'shelves.dead-letters')).map((deadLetter) => deadLetter.request);
 
 test('the dead letter of a walk contains the request exactly as in the topic, and does not end the lane', async () => {
@@ -44,7 +44,7 @@ test('the dead letter of a walk contains the request exactly as in the topic, an
     });
   const run = async () => await (await start({ log, pipelines: [pipelineOf(work, REQUESTS)] })).done;
   expect(await run()).toMatchObject({ outcome: 'done', failures: [] });
-  expect(await letterRequests(log)).toEqual([REQUESTS[1]]);
+  expect(await letterJobs(log)).toEqual([REQUESTS[1]]);
   isMended = true;
   const { definition } = pipelineOf(work, []);
   expect(await replayDeadLetters({ log, requests: definition.requests, names: topicNames() })).toMatchObject({ replayed: 1, left: 0 });

@@ -1,6 +1,6 @@
 import type { Clock } from '@headgate/throttle';
 import type { Pipeline } from '../definition/pipeline.ts';
-import type { RequestRecord } from '../topics/request.ts';
+import type { JobRecord } from '../topics/job.ts';
 
 /**
  * Returns a function that warns once if jobs come due faster than the lane starts or finishes them. Call it before the work on each request
@@ -14,7 +14,7 @@ export function pileWarning(
 ) {
   const openedAtMs = clock.epochMs();
   let isWarned = false;
-  return ({ timestampMs = 0 }: Pick<RequestRecord, 'timestampMs'>, request: unknown, key: string | undefined): void => {
+  return ({ timestampMs = 0 }: Pick<JobRecord, 'timestampMs'>, request: unknown, key: string | undefined): void => {
     if (isWarned) return;
     const everyMs = pipeline.everyOf(request);
     if (everyMs === undefined) return;

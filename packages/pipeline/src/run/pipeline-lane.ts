@@ -2,7 +2,7 @@ import type { RequestAllowance } from '@headgate/sources';
 import { type Clock, type CreditPool, creditPool } from '@headgate/throttle';
 import { onAbort } from '@headgate/throttle/internal';
 import { type TopicLog, TopicMismatchError } from '@headgate/topics';
-import { requestsDeleted } from '../lane/deleted-offsets.ts';
+import { jobsDeleted } from '../lane/deleted-offsets.ts';
 import { limitNotice } from './limit-notice.ts';
 import { otherGroupsWarnings } from './other-groups.ts';
 import { pileWarning } from './pile-warning.ts';
@@ -12,10 +12,10 @@ import { lanesOf, requestsTopic } from '../topics/names.ts';
 import type { Pipeline } from '../definition/pipeline.ts';
 import type { PipelineIo } from '../definition/pipeline-definition.ts';
 import type { PipelineError } from '../settings/pipeline-error.ts';
-import type { RequestRecord } from '../topics/request.ts';
+import type { JobRecord } from '../topics/job.ts';
 import { type Serializers, type TopicMap, type TopicNames, recordMakers } from '../topics/topic.ts';
 import type { LaneWork } from '../progress/forecast.ts';
-import { LaneBacklog, type RequestSizes, requestSizes } from '../progress/request-sizes.ts';
+import { LaneBacklog, type JobSizes, jobSizes } from '../progress/job-sizes.ts';
 import type { RunEvent, RunGauges } from '../events/events.ts';
 import { type LaneView, laneGauges, laneWork } from '../progress/lane-gauges.ts';
 import type { Tracing } from '../events/tracing.ts';
@@ -26,7 +26,7 @@ import { LaneJobs } from './lane-jobs.ts';
 import { JobReader } from './job-reader.ts';
 import { type Notifier, notifier as openNotifier } from '../lane/notifier.ts';
 import type { Job, Processor, SourceControls, WorkContext } from '../definition/processor.ts';
-import { requestsInOrder } from '../jobs/requests-in-order.ts';
+import { jobsInOrder } from '../jobs/jobs-in-order.ts';
 import { resumedWalks } from '../jobs/walk-state.ts';
 import { type StopDeadline, WRITTEN_WITHIN_MS } from './stop-deadline.ts';
 import { laneState } from '../lane/lane-state.ts';
@@ -160,9 +160,9 @@ class HeldLane implements PipelineLane {
   readonly #stopping = new AbortController();
   readonly #abandoned = new AbortController();
   readonly #notifier: Notifier;
-  readonly #resumed: readonly RequestRecord[];
+  readonly #resumed: readonly JobRecord[];
   readonly #backlog: LaneBacklog;
-  readonly #sizes: RequestSizes;
+  readonly #sizes: JobSizes;
   readonly #warnOfPile: ReturnType<typeof pileWarning>;
   readonly #jobs: LaneJobs;
   readonly #view: LaneView;
@@ -208,9 +208,9 @@ class HeldLane implements PipelineLane {
     // it.
     const { get } = laneState(run.group, Object.assign(new Map(lane.state), { ageMs: () => 0 }));
     const read = (from: number) =>
-      this.#unfinishedJobs(requestsInOrder({ log, topic: lane.topic, partition, from, resumed: this.#resumed, signal }));
-    this.#backlog = new LaneBacklog(requestSizes(pipeline, processor, get), read, clock, groups);
-    this.#sizes = requestSizes(pipeline, processor, lane.stateAt);
+      this.#unfinishedJobs(jobsInOrder({ log, topic: lane.topic, partition, from, resumed: this.#resumed, signal }));
+    this.#backlog = new LaneBacklog(jobSizes(pipeline, processor, get), read, clock, groups);
+    this.#sizes = jobSizes(pipeline, processor, lane.stateAt);
     const isWalking = (key: string): boolean => Iterator.from(this.#jobs).some(({ doing }) => doing?.kind === 'walk' && doing.key === key);
     this.#warnOfPile = pileWarning(pipeline, clock, isWalking, (message) => this.#warn(message));
     this.#jobs = new LaneJobs(this.#context, processor.open(this.#context), this.#notifier, (job, request) => this.#note(job, request));
@@ -281,7 +281,7 @@ class HeldLane implements PipelineLane {
             : { type: 'requests-blocked', pipeline, lane, offset: open.offset, since: open.sinceMs },
         ),
       onDeleted: () => {
-        this.#deleted = requestsDeleted(pipeline, this.#lane);
+        this.#deleted = jobsDeleted(pipeline, this.#lane);
         this.#warn(this.#deleted.message);
       },
       follow: this.#run.follow,
@@ -314,11 +314,11 @@ class HeldLane implements PipelineLane {
     if (size.kind === 'walk') job.expected = size.pages;
   }
 
-  async *#unfinishedJobs(records: AsyncIterable<RequestRecord>): AsyncGenerator<RequestRecord, void, void> {
+  async *#unfinishedJobs(records: AsyncIterable<JobRecord>): AsyncGenerator<JobRecord, void, void> {
     for await (const record of records) if (!this.#lane.isFinished(record.offset) && this.#isChosen(record)) yield record;
   }
 
-  #isChosen({ key }: RequestRecord): boolean {
+  #isChosen({ key }: JobRecord): boolean {
     return this.#run.keys === undefined || this.#run.keys.has(key ?? '');
   }
 

@@ -1,9 +1,9 @@
 import { type LaneTransaction, type LaneWriter, type TopicLog, type TopicRecord } from '@headgate/topics';
-import type { PipelineRequests } from '../definition/pipeline-requests.ts';
+import type { PipelineJobs } from '../definition/pipeline-jobs.ts';
 import { GROUP_STATE, replayGroup, requestsTopic, topicNames } from '../topics/names.ts';
 import { topicPartitions } from '../lane/topic-partitions.ts';
 import type { TopicNames } from '../topics/topic.ts';
-import { RESUME } from '../topics/request.ts';
+import { RESUME } from '../topics/job.ts';
 import type { ClosedDeadLetters } from '../lane/closed-dead-letters.ts';
 import { HELD } from '../topics/dead-letter.ts';
 import { type OpenDeadLetter, deadLetterValue, deadLettersOf, openDeadLetters } from './open-dead-letters.ts';
@@ -26,16 +26,16 @@ export interface CloseDeadLettersOptions {
 
 /** Options of {@link replayDeadLetters}. */
 export interface ReplayOptions extends CloseDeadLettersOptions {
-  /** The pipeline's requests, such as `issues.definition.requests` for a pipeline `issues`. */
-  readonly requests: PipelineRequests;
-  /** Called with each dead letter that can't be replayed, because its request is missing or a run couldn't process it. */
+  /** The pipeline's jobs, such as `issues.definition.requests` for a pipeline `issues`. */
+  readonly requests: PipelineJobs;
+  /** Called with each dead letter that can't be replayed, because its job is missing or a run couldn't process it. */
   readonly onLeft?: (left: Pick<OpenDeadLetter, 'partition' | 'offset' | 'key'> & { readonly reason: string }) => void;
 }
 
 /**
- * Enqueues the requests of a pipeline's open dead letters again, each once, and closes these dead letters. The dead letter of a part of a page
- * that an incremental walk holds stays open until a run writes the part. Returns for how many a request was enqueued, and how many have no
- * request that a run could process.
+ * Enqueues the jobs of a pipeline's open dead letters again, each once, and closes these dead letters. The dead letter of a part of a page
+ * that an incremental walk holds stays open until a run writes the part. Returns for how many a job was enqueued, and how many have no
+ * job that a run could process.
  */
 export async function replayDeadLetters(options: ReplayOptions): Promise<{ readonly replayed: number; readonly left: number }> {
   const { requests, names = topicNames(), onLeft } = options;
@@ -45,11 +45,11 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
   let left = 0;
   const replayed = await closeDeadLetters(options, requests.name, (deadLetter) => {
     const { partition, offset, key } = deadLetter;
-    const request = workableRequest(deadLetter.record, requests);
+    const request = workableJob(deadLetter.record, requests);
     if ('text' in request) {
       const { key: recordKey, headers } = deadLetter.record;
       const resume = headers[RESUME];
-      // Keep the partition, because a request that a page created belongs to the lane of that page, whatever its key is.
+      // Keep the partition, because a job that a page created belongs to the lane of that page, whatever its key is.
       const put = {
         topic: target,
         partition,
@@ -76,7 +76,7 @@ export interface DismissOptions extends CloseDeadLettersOptions {
 }
 
 /**
- * Closes open dead letters of a pipeline without enqueuing their requests. The dead letters stay in their topic, but are no longer open.
+ * Closes open dead letters of a pipeline without enqueuing their jobs. The dead letters stay in their topic, but are no longer open.
  * Returns how many were closed.
  */
 export async function dismissDeadLetters(options: DismissOptions): Promise<number> {
@@ -108,7 +108,7 @@ async function closeDeadLetters(
     for await (const deadLetter of openDeadLetters(from)) if (where(deadLetter) && closing(deadLetter) !== undefined) count += 1;
     return count;
   }
-  // The lane allows one replay or dismissal of the group at a time. Two concurrent replays would enqueue each request twice.
+  // The lane allows one replay or dismissal of the group at a time. Two concurrent replays would enqueue each job twice.
   const state = { topic: names(GROUP_STATE), partition: 0 };
   const writes = await topicPartitions(log, [names(`${pipeline}.requests`)]);
   await using lane = await log.openLane({ name: replayGroup(group), state, writes }, signal);
@@ -146,10 +146,10 @@ async function commitBatch(lane: LaneWriter, { writes }: Batch, closed: ClosedDe
   return writes.length;
 }
 
-/** Returns the request of a dead letter as JSON, or the reason why it can't be replayed. */
-function workableRequest(
+/** Returns the job of a dead letter as JSON, or the reason why it can't be replayed. */
+function workableJob(
   record: TopicRecord<Uint8Array>,
-  requests: PipelineRequests,
+  requests: PipelineJobs,
 ): { readonly text: string; readonly isOfPart: boolean } | { readonly reason: string } {
   try {
     const { request, requestBase64, record: part } = deadLetterValue(record);

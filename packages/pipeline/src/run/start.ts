@@ -13,14 +13,14 @@ import { type TopicNaming, lanesOf, requestsTopic, topicNames } from '../topics/
 import { PipelineError, pipelineChecks } from '../settings/pipeline-error.ts';
 import { listSchedule } from './list-schedule.ts';
 import { type ListAgain, nothingChosen } from './list-again.ts';
-import { type AgainOptions, enqueueLists } from './request-list.ts';
+import { type AgainOptions, enqueueLists } from './job-list.ts';
 import { RunEvents } from './run-events.ts';
 import type { RunSnapshot } from '../progress/run-snapshot.ts';
 import { openSerializers } from '../topics/topic.ts';
 import { topicSpecs } from '../topics/topics.ts';
 import { openTracing } from '../events/tracing.ts';
 import { type StopDeadline, stopDeadline } from './stop-deadline.ts';
-import { requestId } from '../jobs/pending-dead-letter.ts';
+import { jobId } from '../jobs/pending-dead-letter.ts';
 
 /** Options of {@link start}. */
 export interface StartOptions {
@@ -276,7 +276,7 @@ class StartedRun implements Running {
     const headers = tracing?.callerHeaders();
     const records = listOf(name, requests).map((request, i) => ({ topic, ...keyedAt(pipeline, request, i), ...(headers && { headers }) }));
     const positions = await log.append(records);
-    return positions.map(({ partition, offset }) => requestId({ topic, partition }, offset));
+    return positions.map(({ partition, offset }) => jobId({ topic, partition }, offset));
   };
 
   readonly stop = async (): Promise<RunResult> => {

@@ -22,7 +22,7 @@ const options = fc.record({
   id: long.map((key) => `shelves.requests-0-${Number.MAX_SAFE_INTEGER}/${key}`),
   content: fc.oneof(
     long.map((item) => ({ request: { item } })),
-    long.map((text) => ({ requestText: JSON.stringify(text) })),
+    long.map((text) => ({ jobText: JSON.stringify(text) })),
     long.map((record) => ({ record })),
   ),
   error: fc.record({ code: long, message: long, retryable: fc.boolean() }),

@@ -2,7 +2,7 @@ import type { NewRecord } from '@headgate/topics';
 import { digest } from './digest.ts';
 import type { Reason } from '../events/events.ts';
 import { eventHeaders } from './topic.ts';
-import { RESUME } from './request.ts';
+import { RESUME } from './job.ts';
 import { readable, textOf } from '../settings/thrown.ts';
 
 /** The `error` in a dead letter's value. */
@@ -38,9 +38,9 @@ const MAX_BYTES = { key: 500, message: 500, id: 100, code: 100 } as const;
 /** The content of a dead letter: a request, its unchanged JSON, its bytes if it isn't text, or another record that can't be processed, with its request. */
 export type DeadLetterContent =
   | { readonly request: unknown }
-  | { readonly requestText: string }
-  | { readonly requestBytes: Uint8Array }
-  | { readonly record: unknown; readonly requestText?: string };
+  | { readonly jobText: string }
+  | { readonly jobBytes: Uint8Array }
+  | { readonly record: unknown; readonly jobText?: string };
 
 /** Name of the header of a dead letter whose part is held: the part's key in the lane's state, without `held/`. */
 export const HELD = 'headgate-held';
@@ -61,14 +61,14 @@ export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
   if (limit === undefined) return whole;
   const { content } = options;
   // The job of a part is enough to replay it.
-  if ('record' in content && content.requestText !== undefined) {
+  if ('record' in content && content.jobText !== undefined) {
     const { code, message, retryable } = reasonOf(options.error);
     const error = {
       code,
       retryable,
       message: `${message} (The record is omitted, because ${options.topic} accepts at most ${limit} bytes.)`,
     };
-    return deadLetter({ ...options, content: { requestText: content.requestText }, error });
+    return deadLetter({ ...options, content: { jobText: content.jobText }, error });
   }
   const { code, message, retryable } = reasonOf(options.error);
   const id = shortId(options.id);
@@ -108,11 +108,11 @@ function deadLetterRecord(
 
 function contentText(content: DeadLetterContent): string {
   if ('record' in content) {
-    const { requestText, record } = content;
-    return `${requestText === undefined ? '' : `"request":${requestText},`}${JSON.stringify({ record }).slice(1, -1)}`;
+    const { jobText, record } = content;
+    return `${jobText === undefined ? '' : `"request":${jobText},`}${JSON.stringify({ record }).slice(1, -1)}`;
   }
-  if ('requestText' in content) return `"request":${content.requestText}`;
-  if ('requestBytes' in content) return `"request":null,"requestBase64":"${Buffer.from(content.requestBytes).toString('base64')}"`;
+  if ('jobText' in content) return `"request":${content.jobText}`;
+  if ('jobBytes' in content) return `"request":null,"requestBase64":"${Buffer.from(content.jobBytes).toString('base64')}"`;
   return JSON.stringify(content).slice(1, -1);
 }
 

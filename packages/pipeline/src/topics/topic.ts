@@ -2,7 +2,7 @@ import { cloudEventHeaders } from '@headgate/operators';
 import { type NewRecord, type RecordSeries, partitionForKey } from '@headgate/topics';
 import type { z } from 'zod';
 import { PipelineError, pipelineChecks } from '../settings/pipeline-error.ts';
-import { FROM_START, ONCE, RESUME, type RequestRecord, rootOf } from './request.ts';
+import { FROM_START, ONCE, RESUME, type JobRecord, rootOf } from './job.ts';
 import { isPromise, list, misuse, type Rule, type UserFunction } from './user-function.ts';
 
 /**
@@ -57,7 +57,7 @@ export type TopicValue<Definition> = Definition extends TopicDefinition<infer Va
 
 /** Functions that create the records of each topic, and further requests of the same pipeline. */
 export type RecordMakers<Topics extends TopicMap> = { readonly [Name in keyof Topics]: RecordMaker<TopicValue<Topics[Name]>> } & {
-  readonly requests: RequestMaker;
+  readonly requests: JobMaker;
 };
 
 /**
@@ -65,10 +65,10 @@ export type RecordMakers<Topics extends TopicMap> = { readonly [Name in keyof To
  * doesn't fit its schema or has no key, it becomes a dead letter when the lane reads it. Throws a {@link PipelineError}
  * (HEADGATE_DEFINITION) if the definition doesn't set `makesRequests`.
  */
-export type RequestMaker = (request: unknown, options?: RequestMakerOptions) => PendingRecord;
+export type JobMaker = (request: unknown, options?: JobMakerOptions) => PendingRecord;
 
-/** Options of a {@link RequestMaker}. */
-export interface RequestMakerOptions {
+/** Options of a {@link JobMaker}. */
+export interface JobMakerOptions {
   /**
    * Whether a family processes equal requests once. If so, this request is dropped if an equal one with `once` that wasn't dropped lies
    * between it and the root of its family. A number equals its text. The root is the nearest ancestor without `once`: a request that was
@@ -131,7 +131,7 @@ export interface PendingRecord {
   readonly contentType: string | undefined;
   /** Number of records: 1, or the length of a series. */
   readonly count: number;
-  /** As in `RequestMakerOptions`. False for a request without a valid key, which becomes a dead letter. */
+  /** As in `JobMakerOptions`. False for a request without a valid key, which becomes a dead letter. */
   readonly once?: boolean;
 }
 
@@ -209,13 +209,13 @@ export async function openSerializers(
 
 export function recordMakers(options: RecordMakersOptions): RecordMakers<TopicMap> {
   const makers = Object.entries(options.topics).map(([name, definition]) => [name, recordMaker(options, name, definition)] as const);
-  return { ...Object.fromEntries(makers), [REQUESTS]: requestMaker(options) } as RecordMakers<TopicMap>;
+  return { ...Object.fromEntries(makers), [REQUESTS]: jobMaker(options) } as RecordMakers<TopicMap>;
 }
 
 /** Name of each pipeline's requests topic, within the pipeline. */
 export const REQUESTS = 'requests';
 
-function requestMaker({ pipeline, names, partition, keyed }: RecordMakersOptions): RequestMaker {
+function jobMaker({ pipeline, names, partition, keyed }: RecordMakersOptions): JobMaker {
   return (request, { once = false } = {}) => {
     if (keyed === undefined) {
       const message = `${pipeline}: topics.requests needs \`makesRequests: true\` in the definition. Add it, so that the lane can write requests.`;
@@ -339,7 +339,7 @@ export function logRecords(
   pipeline: string,
   job: string,
   defaultId: string,
-  origin?: Pick<RequestRecord, 'offset' | 'root' | 'resume'>,
+  origin?: Pick<JobRecord, 'offset' | 'root' | 'resume'>,
   headers?: Readonly<Record<string, string>>,
 ): readonly (NewRecord | RecordSeries)[] {
   const counts = new Map<string, number>();

@@ -1,10 +1,10 @@
 import { digest } from './digest.ts';
 
 /**
- * Returns a text that is the same for requests that are equal after parsing, whatever the order of their keys. `value`: the request's JSON,
- * compared instead if the parsed request contains something that JSON can't represent, such as a `Map`.
+ * Returns a text that is the same for jobs that are equal after parsing, whatever the order of their keys. `value`: the job's JSON,
+ * compared instead if the parsed job contains something that JSON can't represent, such as a `Map`.
  */
-export function requestIdentity(request: unknown, value: string): string {
+export function jobIdentity(request: unknown, value: string): string {
   return digest(canonicalText(request) ?? canonicalText(JSON.parse(value)) ?? value, 22);
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { requestIdentity } from './request-identity.ts';
+import { jobIdentity } from './job-identity.ts';
 
-const identity = (request: unknown, value: unknown = request): string => requestIdentity(request, JSON.stringify(value));
+const identity = (request: unknown, value: unknown = request): string => jobIdentity(request, JSON.stringify(value));
 
 it('is independent of the order of keys and of keys that the schema drops', () => {
   expect(identity({ a: { b: 1, c: [2] }, d: 3 })).toBe(identity({ d: 3, a: { c: [2], b: 1 } }));
@@ -17,7 +17,7 @@ it.each([
   [{ most: Infinity }, { most: null }],
   [{ at: new Date(0) }, { at: new Date(1) }],
 ])('differs where the requests do, %#', (one, other) => {
-  expect(requestIdentity(one, '0')).not.toBe(requestIdentity(other, '0'));
+  expect(jobIdentity(one, '0')).not.toBe(jobIdentity(other, '0'));
 });
 
 it('is that of its JSON if the schema returns values that JSON can’t distinguish', () => {

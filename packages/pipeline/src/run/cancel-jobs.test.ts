@@ -1,7 +1,7 @@
 import { LaneHeldError } from '@headgate/topics';
 import { expect, test } from 'vitest';
 import { logWith, shelvesTopics, temporaryLog } from '../testing/temporary-log.fixture.ts';
-import { cancelRequests } from './cancel-requests.ts';
+import { cancelJobs } from './cancel-jobs.ts';
 
 const pipeline = { name: 'shelves', topics: {}, credentials: undefined, usualBytes: {} };
 const state = { topic: 'shelves.state', partition: 0 };
@@ -15,9 +15,9 @@ test('withdraws the requests of a key that no run has started, and no others', a
     await using lane = await log.openLane({ name: LANE, state });
     await lane.transaction((tx) => tx.checkpoint('headgate/job/2', '{}'));
   }
-  expect(await cancelRequests({ log, pipeline, key: 'a' })).toEqual({ canceled: 2, begun: 1 });
-  expect(await cancelRequests({ log, pipeline, key: 'a' })).toEqual({ canceled: 0, begun: 1 });
-  expect(await cancelRequests({ log, pipeline, key: 'none' })).toEqual({ canceled: 0, begun: 0 });
+  expect(await cancelJobs({ log, pipeline, key: 'a' })).toEqual({ canceled: 2, begun: 1 });
+  expect(await cancelJobs({ log, pipeline, key: 'a' })).toEqual({ canceled: 0, begun: 1 });
+  expect(await cancelJobs({ log, pipeline, key: 'none' })).toEqual({ canceled: 0, begun: 0 });
   const finished = (await log.readState('shelves.state', 0)).get('headgate/lane');
   expect(JSON.parse(finished ?? 'null')).toEqual({ next: 1, done: [[4, 4]] });
 });
@@ -32,8 +32,8 @@ test('rejects if it is aborted while it reads, and withdraws nothing', async () 
       return place.log.readBytes(options);
     },
   });
-  await expect(cancelRequests({ log, pipeline, key: 'a', signal: stop.signal })).rejects.toThrow('stopped');
-  expect(await cancelRequests({ log: place.log, pipeline, key: 'a' })).toEqual({ canceled: 2, begun: 0 });
+  await expect(cancelJobs({ log, pipeline, key: 'a', signal: stop.signal })).rejects.toThrow('stopped');
+  expect(await cancelJobs({ log: place.log, pipeline, key: 'a' })).toEqual({ canceled: 2, begun: 0 });
 });
 
 test('withdraws nothing from the other lanes while a run works on one of them', async () => {
@@ -43,14 +43,14 @@ test('withdraws nothing from the other lanes while a run works on one of them', 
   await log.append([0, 1].map((partition) => ({ topic: 'shelves.requests', partition, key: 'a', value: '{}' })));
   {
     await using _ = await log.openLane({ name: 'headgate.shelves.requests.1', state: { topic: 'shelves.state', partition: 1 } });
-    await expect(cancelRequests({ log, pipeline: two, key: 'a', lanes: 2 })).rejects.toBeInstanceOf(LaneHeldError);
+    await expect(cancelJobs({ log, pipeline: two, key: 'a', lanes: 2 })).rejects.toBeInstanceOf(LaneHeldError);
   }
-  expect(await cancelRequests({ log, pipeline: two, key: 'a', lanes: 2 })).toEqual({ canceled: 2, begun: 0 });
+  expect(await cancelJobs({ log, pipeline: two, key: 'a', lanes: 2 })).toEqual({ canceled: 2, begun: 0 });
 });
 
 test('withdraws nothing while a run works on the requests', async () => {
   await using place = await temporaryLog(shelvesTopics());
   await place.log.append([{ topic: 'shelves.requests', key: 'a', value: '{}' }]);
   await using _ = await place.log.openLane({ name: LANE, state });
-  await expect(cancelRequests({ log: place.log, pipeline, key: 'a' })).rejects.toBeInstanceOf(LaneHeldError);
+  await expect(cancelJobs({ log: place.log, pipeline, key: 'a' })).rejects.toBeInstanceOf(LaneHeldError);
 });

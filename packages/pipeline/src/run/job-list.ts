@@ -1,37 +1,37 @@
 import type { Clock } from '@headgate/throttle';
 import { pause, untilAborted } from '@headgate/throttle/internal';
 import { LaneHeldError, LaneLostError, type LaneWriter, type NewRecord, type TopicLog } from '@headgate/topics';
-import type { KeyedRequest } from '../definition/pipeline-requests.ts';
-import type { ListedRequest, Pipeline } from '../definition/pipeline.ts';
+import type { KeyedJob } from '../definition/pipeline-jobs.ts';
+import type { ListedJob, Pipeline } from '../definition/pipeline.ts';
 import { GROUP_STATE, listLane, requestsTopic } from '../topics/names.ts';
-import { FROM_START, RESUME } from '../topics/request.ts';
+import { FROM_START, RESUME } from '../topics/job.ts';
 import { topicPartitions } from '../lane/topic-partitions.ts';
 import type { TopicNames } from '../topics/topic.ts';
 import { type ChosenAgain, isChosenAgain, unfinishedOf } from './list-again.ts';
 
-export interface RequestListOptions {
+export interface JobListOptions {
   readonly log: TopicLog;
   readonly group: string;
   readonly pipelines: readonly Pipeline[];
   readonly names: TopicNames;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Listed requests to enqueue even if they aren't due. Default: none. */
+  /** Listed jobs to enqueue even if they aren't due. Default: none. */
   readonly again?: AgainOptions | undefined;
 }
 
 export interface AgainOptions extends ChosenAgain {
   /** Number of lanes of the run. */
   readonly lanes: number;
-  /** Called with the requests that aren't enqueued again, because their jobs are unfinished. */
-  readonly onUnfinished: (pipeline: Pipeline, requests: ReadonlySet<ListedRequest>) => void;
+  /** Called with the jobs that aren't enqueued again, because they are unfinished. */
+  readonly onUnfinished: (pipeline: Pipeline, requests: ReadonlySet<ListedJob>) => void;
 }
 
-/** Number of requests in the first transaction. Each later transaction has twice as many, up to `MAX_CHUNK`. */
+/** Number of jobs in the first transaction. Each later transaction has twice as many, up to `MAX_CHUNK`. */
 const FIRST_CHUNK = 1_000;
 const MAX_CHUNK = 8_000;
 /**
- * Time after which the marker of a request that its list doesn't contain any more is deleted, in ms. Otherwise, the state would grow with
+ * Time after which the marker of a job that its list doesn't contain any more is deleted, in ms. Otherwise, the state would grow with
  * every entry that a list ever had.
  */
 const FORGET_AFTER_MS = 30 * 86_400_000;
@@ -50,22 +50,22 @@ export interface NothingDue {
  * signal aborts, that time is unlimited. Several processes can enqueue the same list: they take the same lane in turn, and each writes only
  * the entries that are still due.
  */
-export async function enqueueLists(options: RequestListOptions): Promise<NothingDue> {
+export async function enqueueLists(options: JobListOptions): Promise<NothingDue> {
   const { log, group, names, clock, signal } = options;
   const topic = names(GROUP_STATE);
-  const again = new Set(Array.from(chosenRequests(options), ({ marker }) => marker));
+  const again = new Set(Array.from(chosenJobs(options), ({ marker }) => marker));
   while (!signal.aborted) {
     const now = clock.epochMs();
     // Reading costs less than taking a lane, and usually nothing is due.
-    const first = dueRequests(options, await log.readState(topic, 0), now, again).next();
+    const first = dueJobs(options, await log.readState(topic, 0), now, again).next();
     if (first.done === true && first.value.markers.size === 0) return first.value.nothingDue;
     try {
       const requests = options.pipelines.map((pipeline) => requestsTopic(pipeline, names));
       const writes = await topicPartitions(log, requests);
       await using lane = await log.openLane({ name: listLane(group), state: { topic, partition: 0 }, writes }, signal);
-      // Look after taking the lane, so that of two processes only the first enqueues a request again.
+      // Look after taking the lane, so that of two processes only the first enqueues a job again.
       await forgetUnfinished(options, again);
-      const due = dueRequests(options, lane.state, now, again);
+      const due = dueJobs(options, lane.state, now, again);
       for (let size = FIRST_CHUNK; !signal.aborted; size = Math.min(2 * size, MAX_CHUNK)) {
         const { chunk, end } = nextChunk(due, size);
         await enqueueChunk(lane, chunk, now);
@@ -86,12 +86,12 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
   return { from: -Infinity, until: Infinity };
 }
 
-/** Requests by their markers. If a list contains a request twice, its first spelling is kept. */
-type Chunk = ReadonlyMap<string, MarkedRequest>;
+/** Jobs by their markers. If a list contains a job twice, its first spelling is kept. */
+type Chunk = ReadonlyMap<string, MarkedJob>;
 
-/** Returns the next due requests, up to `size`. `end` is set if no more follow. */
-function nextChunk(due: Generator<MarkedRequest, ListsEnd>, size: number): { readonly chunk: Chunk; readonly end: ListsEnd | undefined } {
-  const chunk = new Map<string, MarkedRequest>();
+/** Returns the next due jobs, up to `size`. `end` is set if no more follow. */
+function nextChunk(due: Generator<MarkedJob, ListsEnd>, size: number): { readonly chunk: Chunk; readonly end: ListsEnd | undefined } {
+  const chunk = new Map<string, MarkedJob>();
   while (chunk.size < size) {
     const next = due.next();
     if (next.done === true) return { chunk, end: next.value };
@@ -118,36 +118,36 @@ async function writeMarkers(lane: LaneWriter, markers: readonly (readonly [marke
   }
 }
 
-/** Returns the listed requests that a run would enqueue now. `state`: the group's state. */
+/** Returns the listed jobs that a run would enqueue now. `state`: the group's state. */
 export function listedAndDue(
   options: ListOptions & { readonly clock: Clock; readonly state: ReadonlyMap<string, string> },
-): readonly KeyedRequest[] {
-  const due = new Map<string, KeyedRequest>();
-  for (const { marker, request } of dueRequests(options, options.state, options.clock.epochMs()))
+): readonly KeyedJob[] {
+  const due = new Map<string, KeyedJob>();
+  for (const { marker, request } of dueJobs(options, options.state, options.clock.epochMs()))
     if (!due.has(marker)) due.set(marker, request);
   return [...due.values()];
 }
 
-/** Result of a look at the lists, once all due requests are enqueued. */
+/** Result of a look at the lists, once all due jobs are enqueued. */
 interface ListsEnd {
   readonly nothingDue: NothingDue;
-  /** New values of the markers whose requests have left their list, or are in it again. Null: the marker is deleted. */
+  /** New values of the markers whose jobs have left their list, or are in it again. Null: the marker is deleted. */
   readonly markers: ReadonlyMap<string, string | null>;
 }
 
-/** Yields the listed requests that are due. Checks each against `state` at its turn, so that markers written in between count. */
-function* dueRequests(
+/** Yields the listed jobs that are due. Checks each against `state` at its turn, so that markers written in between count. */
+function* dueJobs(
   options: ListOptions,
   state: ReadonlyMap<string, string>,
   now: number,
   again: ReadonlySet<string> = new Set(),
-): Generator<MarkedRequest, ListsEnd, undefined> {
+): Generator<MarkedJob, ListsEnd, undefined> {
   let [from, until] = [-Infinity, Infinity];
   // The lists of other pipelines, which another run has, keep their markers.
   const prefixes = options.pipelines.map((pipeline) => markersOf(options, pipeline));
   const listed = new Set<string>();
   const markers = new Map<string, string | null>();
-  for (const one of listedRequests(options)) {
+  for (const one of listedJobs(options)) {
     const { enqueuedAt, unlistedAt } = readMarker(state.get(one.marker));
     listed.add(one.marker);
     let times = notDue(enqueuedAt, one.everyMs);
@@ -169,7 +169,7 @@ function* dueRequests(
 }
 
 /**
- * Reads the value of a marker: when its request was enqueued and, if a later look at its list didn't find it, when that was. Both are epoch
+ * Reads the value of a marker: when its job was enqueued and, if a later look at its list didn't find it, when that was. Both are epoch
  * ms. `enqueuedAt` is NaN without a marker.
  */
 function readMarker(value = ''): { readonly enqueuedAt: number; readonly unlistedAt: number | undefined } {
@@ -178,40 +178,40 @@ function readMarker(value = ''): { readonly enqueuedAt: number; readonly unliste
 }
 
 /**
- * Returns the time in which a request isn't due. `enqueuedAt`: epoch ms, or NaN without a marker. A marker that is more than a period in
- * the future comes from a wrong clock. Its request is due.
+ * Returns the time in which a job isn't due. `enqueuedAt`: epoch ms, or NaN without a marker. A marker that is more than a period in
+ * the future comes from a wrong clock. Its job is due.
  */
 function notDue(enqueuedAt: number, everyMs: number): NothingDue {
   return { from: enqueuedAt - everyMs, until: enqueuedAt + everyMs };
 }
 
-type ListOptions = Pick<RequestListOptions, 'group' | 'pipelines' | 'names' | 'again'>;
+type ListOptions = Pick<JobListOptions, 'group' | 'pipelines' | 'names' | 'again'>;
 
-interface MarkedRequest {
-  readonly request: ListedRequest;
+interface MarkedJob {
+  readonly request: ListedJob;
   readonly topic: string;
-  /** The key in the group's state that marks the request as enqueued. */
+  /** The key in the group's state that marks the job as enqueued. */
   readonly marker: string;
-  /** Period after which the request is enqueued again, ms. Infinity: never again. */
+  /** Period after which the job is enqueued again, ms. Infinity: never again. */
   readonly everyMs: number;
   /** Headers of the record. Default: none. */
   readonly headers?: NonNullable<NewRecord['headers']>;
 }
 
-/** Yields the listed requests that were chosen to be enqueued again. */
-function* chosenRequests(options: ListOptions): Generator<MarkedRequest, void, undefined> {
+/** Yields the listed jobs that were chosen to be enqueued again. */
+function* chosenJobs(options: ListOptions): Generator<MarkedJob, void, undefined> {
   const { again, pipelines } = options;
   if (again === undefined) return;
   for (const pipeline of pipelines.filter(({ name }) => name === again.pipeline))
-    for (const one of listedRequests({ ...options, pipelines: [pipeline] })) if (isChosenAgain(again, pipeline, one.request)) yield one;
+    for (const one of listedJobs({ ...options, pipelines: [pipeline] })) if (isChosenAgain(again, pipeline, one.request)) yield one;
 }
 
-/** Removes the requests with unfinished jobs from those that are enqueued again. */
-async function forgetUnfinished(options: RequestListOptions, again: Set<string>): Promise<void> {
+/** Removes the unfinished ones from the jobs that are enqueued again. */
+async function forgetUnfinished(options: JobListOptions, again: Set<string>): Promise<void> {
   const { pipelines, again: chosen } = options;
   const pipeline = pipelines.find(({ name }) => name === chosen?.pipeline);
   if (chosen === undefined || pipeline === undefined || again.size === 0) return;
-  const asked = [...chosenRequests(options)].filter(({ marker }) => again.has(marker));
+  const asked = [...chosenJobs(options)].filter(({ marker }) => again.has(marker));
   const unfinished = await unfinishedOf(
     pipeline,
     asked.map(({ request }) => request),
@@ -226,12 +226,12 @@ function markersOf({ group, names }: ListOptions, pipeline: Pipeline): string {
   return `${group}/listed/${requestsTopic(pipeline, names)}/`;
 }
 
-/** Yields the requests of all lists one by one, because a list can be long. */
-function* listedRequests(options: ListOptions): Generator<MarkedRequest, void, undefined> {
+/** Yields the jobs of all lists one by one, because a list can be long. */
+function* listedJobs(options: ListOptions): Generator<MarkedJob, void, undefined> {
   for (const pipeline of options.pipelines) {
     const topic = requestsTopic(pipeline, options.names);
     for (const request of pipeline.listed()) {
-      // The marker includes the request's identity, because requests can share a key, such as a customer's orders and its invoices.
+      // The marker includes the job's identity, because jobs can share a key, such as a customer's orders and its invoices.
       const marker = `${markersOf(options, pipeline)}${request.identity}/${request.key}`;
       yield { topic, request, marker, everyMs: request.everyMs ?? Infinity };
     }

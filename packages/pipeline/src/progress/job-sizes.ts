@@ -1,16 +1,16 @@
 import type { Clock } from '@headgate/throttle';
 import type { JobGroups } from '../definition/pipeline-definition.ts';
 import type { Pipeline } from '../definition/pipeline.ts';
-import type { RequestRecord } from '../topics/request.ts';
+import type { JobRecord } from '../topics/job.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import { pagesLeft } from './forecast.ts';
 import type { Left, Processor, SizedJob } from '../definition/processor.ts';
 
-/** The part of a request's record that determines how much work it is. */
-export type SizedRecord = Pick<RequestRecord, 'offset' | 'value' | 'resume'>;
+/** The part of a job's record that determines how much work it is. */
+export type SizedRecord = Pick<JobRecord, 'offset' | 'value' | 'resume'>;
 
-/** The work of a request, as far as it is known before the request starts. */
-export type RequestSize =
+/** The work of a job, as far as it is known before the job starts. */
+export type JobSize =
   | (Extract<Left, { kind: 'walk' }> & {
       readonly key: string;
       /** Expected total pages. Absent if unknown. */
@@ -19,20 +19,20 @@ export type RequestSize =
   | Exclude<Left, { kind: 'walk' }>;
 
 /**
- * Returns how much work a request is, or undefined if that can't be determined, for example for a malformed request. `request`: the parsed
+ * Returns how much work a job is, or undefined if that can't be determined, for example for a malformed job. `request`: the parsed
  * value, if the caller has it.
  */
-export type RequestSizes = (record: SizedRecord, request?: unknown) => RequestSize | undefined;
+export type JobSizes = (record: SizedRecord, request?: unknown) => JobSize | undefined;
 
 /**
- * Estimates the work of requests from the progress in a lane's state, and from each key's last complete walk. `stateAt`: returns the value
+ * Estimates the work of jobs from the progress in a lane's state, and from each key's last complete walk. `stateAt`: returns the value
  * of a key of that state.
  */
-export function requestSizes(
+export function jobSizes(
   { requests, expect }: Pick<Pipeline, 'requests' | 'expect'>,
   processor: Pick<Processor<unknown, TopicMap>, 'size'>,
   stateAt: SizedJob<unknown>['stateAt'],
-): RequestSizes {
+): JobSizes {
   return (record, read) => {
     try {
       const request = read ?? requests.read(record.value);
@@ -50,7 +50,7 @@ export function requestSizes(
 
 const COUNT_AGAIN_MS = 5_000;
 
-/** Counts the requests in a lane's topic that the lane hasn't taken yet, and keeps only totals. */
+/** Counts the jobs in a lane's topic that the lane hasn't taken yet, and keeps only totals. */
 export class LaneBacklog {
   /** Number of walks of each group, if the pipeline has groups. */
   readonly groups: Map<string, number> = new Map();
@@ -63,24 +63,19 @@ export class LaneBacklog {
   /** False during the first count of the lane's topic. */
   isCounted = true;
   #unknown = 0;
-  /** The lane has taken all requests before this offset. */
+  /** The lane has taken all jobs before this offset. */
   #takenTo = 0;
-  /** All requests before this offset are counted, or were taken before they were counted. */
+  /** All jobs before this offset are counted, or were taken before they were counted. */
   #countedTo = 0;
   #isCounting = false;
   #countedAtMs = -Infinity;
-  readonly #sizes: RequestSizes;
+  readonly #sizes: JobSizes;
   readonly #read: (from: number) => AsyncIterable<SizedRecord>;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #groupsOf: JobGroups | undefined;
 
-  /** `read`: reads the lane's unfinished requests from an offset on, in order. */
-  constructor(
-    sizes: RequestSizes,
-    read: (from: number) => AsyncIterable<SizedRecord>,
-    clock: Pick<Clock, 'monotonicMs'>,
-    groups?: JobGroups,
-  ) {
+  /** `read`: reads the lane's unfinished jobs from an offset on, in order. */
+  constructor(sizes: JobSizes, read: (from: number) => AsyncIterable<SizedRecord>, clock: Pick<Clock, 'monotonicMs'>, groups?: JobGroups) {
     this.#sizes = sizes;
     this.#read = read;
     this.#clock = clock;
@@ -92,7 +87,7 @@ export class LaneBacklog {
     return this.#unknown + (this.isCounted ? 0 : 1);
   }
 
-  /** Subtracts a request from the counts. Call it when the lane takes the request. */
+  /** Subtracts a job from the counts. Call it when the lane takes the job. */
   remove(record: SizedRecord, request?: unknown): void {
     const size = this.#sizes(record, request);
     if (size?.kind === 'lookup') this.keysPerRequest = size.size;
@@ -101,7 +96,7 @@ export class LaneBacklog {
   }
 
   /**
-   * Counts new requests up to the end of the topic, unless it did so in the last 5 s. Ignores errors of the read: the lane also reads the
+   * Counts new jobs up to the end of the topic, unless it did so in the last 5 s. Ignores errors of the read: the lane also reads the
    * topic, and reports them.
    */
   countAhead(): void {
@@ -126,7 +121,7 @@ export class LaneBacklog {
     }
   }
 
-  #count(size: RequestSize | undefined, by: 1 | -1): void {
+  #count(size: JobSize | undefined, by: 1 | -1): void {
     const changed = (count: number, times = 1): number => Math.max(0, count + by * times);
     if (size === undefined || size.kind === 'after') return;
     if (size.kind === 'lookup') {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { shelfPaging, shelves, shelvesApi } from '../testing/shelves.fixture.ts';
 import { walk } from '../jobs/walk.ts';
-import { LaneBacklog, type RequestSize, requestSizes } from './request-sizes.ts';
+import { LaneBacklog, type JobSize, jobSizes } from './job-sizes.ts';
 
 const size = fc.oneof(
   fc.record({ kind: fc.constant('walk' as const), page: fc.integer({ min: 1, max: 9 }), pages: fc.option(fc.integer({ min: 1, max: 9 })) }),
@@ -11,7 +11,7 @@ const size = fc.oneof(
 );
 type Size = typeof size extends fc.Arbitrary<infer One> ? One : never;
 
-function sizeOf(one: Size | undefined): RequestSize | undefined {
+function sizeOf(one: Size | undefined): JobSize | undefined {
   if (one === undefined || one.kind === 'malformed') return undefined;
   if (one.kind === 'lookup') return { ...one, size: 7 };
   const { page, pages } = one;
@@ -53,7 +53,7 @@ function counted(rest: readonly Size[]) {
   };
 }
 
-describe('requestsBehind', () => {
+describe('jobsBehind', () => {
   it('counts requests that aren’t taken, in whatever order they arrive, are counted or are taken', async () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ do: fc.constant('add' as const), one: size }) },
@@ -141,10 +141,10 @@ describe('requestsBehind', () => {
   });
 });
 
-describe('requestSizes', () => {
+describe('jobSizes', () => {
   const request = (shelf: string): string => JSON.stringify({ shelf });
   const shelfOf = (job: unknown): string => (job as { readonly shelf: string }).shelf;
-  const sizes = requestSizes(
+  const sizes = jobSizes(
     shelves(() => walk({ source: shelvesApi(), paging: shelfPaging, records: () => [] }))({}),
     {
       size: ({ record: { offset }, request: job, key }) =>

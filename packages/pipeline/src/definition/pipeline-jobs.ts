@@ -2,49 +2,49 @@ import type * as z from 'zod';
 import type { TopicMap } from '../topics/topic.ts';
 import type { NamedCredential, PipelineDefinition } from './pipeline-definition.ts';
 import { PipelineError } from '../settings/pipeline-error.ts';
-import { parseRequest } from '../topics/request.ts';
+import { parseJob } from '../topics/job.ts';
 import { checked, guard, synchronous, text } from '../topics/user-function.ts';
 
-/** A request in the form of its topic: the key and value of a record. */
-export interface KeyedRequest {
-  /** Key of the request's record. It determines the partition, and so the lane. */
+/** A job in the form of its topic: the key and value of a record. */
+export interface KeyedJob {
+  /** Key of the job's record. It determines the partition, and so the lane. */
   readonly key: string;
-  /** The request as JSON text. */
+  /** The job as JSON text. */
   readonly value: string;
 }
 
-/** Parses a pipeline's requests, without the pipeline's options. */
-export interface PipelineRequests<Request = unknown> {
+/** Parses a pipeline's jobs, without the pipeline's options. */
+export interface PipelineJobs<Request = unknown> {
   /** The pipeline's name. */
   readonly name: string;
   /** Parses a record's value with the definition's schema. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid value. */
   read(value: string | null): unknown;
-  /** Returns the key of a parsed request. */
+  /** Returns the key of a parsed job. */
   keyOf(request: unknown): string;
-  /** Returns a request in the form of its topic. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid request. */
-  keyed(request: Request): KeyedRequest;
+  /** Returns a job in the form of its topic. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid job. */
+  keyed(request: Request): KeyedJob;
   /** Like `keyed`, for a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid value. */
-  parse(value: string | null): KeyedRequest;
+  parse(value: string | null): KeyedJob;
   /**
    * Like `keyed`, for a line of text: a JSON object, or text for the definition's `parse`, whose own errors pass unchanged. Throws a
    * `PipelineError` (HEADGATE_MALFORMED_REQUEST) if the result is invalid.
    */
-  parseLine(line: string): KeyedRequest;
-  /** Calls the definition's `check`, which throws if a run would dead-letter the request without sending anything. */
+  parseLine(line: string): KeyedJob;
+  /** Calls the definition's `check`, which throws if a run would dead-letter the job without sending anything. */
   check(value: string): void;
 }
 
-type RequestFunctions = Pick<
+type JobFunctions = Pick<
   PipelineDefinition<z.ZodObject, z.ZodType, TopicMap, NamedCredential>,
   'name' | 'request' | 'keyOf' | 'parse' | 'check'
 >;
 
-export function pipelineRequests(definition: RequestFunctions): PipelineRequests {
+export function pipelineJobs(definition: JobFunctions): PipelineJobs {
   const { name } = definition;
-  const read = (value: string | null): unknown => parseRequest(definition.request, value);
+  const read = (value: string | null): unknown => parseJob(definition.request, value);
   const keyOf = (request: unknown): string => guard({ pipeline: name, name: 'keyOf' }, text, () => definition.keyOf(request));
-  const parse = (value: string | null): KeyedRequest => ({ key: keyOf(read(value)), value: value ?? 'null' });
-  const keyed = (request: unknown): KeyedRequest => parse(jsonOf(request));
+  const parse = (value: string | null): KeyedJob => ({ key: keyOf(read(value)), value: value ?? 'null' });
+  const keyed = (request: unknown): KeyedJob => parse(jsonOf(request));
   return {
     name,
     read,
@@ -61,7 +61,7 @@ export function pipelineRequests(definition: RequestFunctions): PipelineRequests
   };
 }
 
-/** Returns the request as JSON, or null if `JSON.stringify` returns undefined, as for a function. */
+/** Returns the job as JSON, or null if `JSON.stringify` returns undefined, as for a function. */
 export function jsonOf(request: unknown): string | null {
   const text: string | undefined = JSON.stringify(request);
   return text ?? null;

@@ -2,17 +2,17 @@ import fc from 'fast-check';
 import type { TopicLog } from '@headgate/topics';
 import { describe, expect, it } from 'vitest';
 import { temporaryLog } from '../testing/temporary-log.fixture.ts';
-import { requestsInOrder } from './requests-in-order.ts';
+import { jobsInOrder } from './jobs-in-order.ts';
 
 const topic = 'shelves.requests';
 const resumed = [7, 5, 1, 0].map((offset) => ({ offset, key: null, value: `kept ${offset}` }));
 
-describe('requestsInOrder', () => {
+describe('jobsInOrder', () => {
   it('returns each request once, in order of offset: from the topic, or else from the state', async () => {
     await using place = await temporaryLog([{ name: topic, partitions: 1 }]);
     await appendThree(place.log);
     const values: (string | null)[] = [];
-    for await (const { value } of requestsInOrder({ log: place.log, topic, partition: 0, from: 1, resumed })) values.push(value);
+    for await (const { value } of jobsInOrder({ log: place.log, topic, partition: 0, from: 1, resumed })) values.push(value);
     expect(values).toEqual(['request 1', 'request 2', 'kept 5', 'kept 7']);
   });
 
@@ -37,7 +37,7 @@ describe('requestsInOrder', () => {
         };
         const given: string[] = [];
         const begun = kept.map((offset) => ({ offset, key: null, value: 'kept' }));
-        for await (const { offset, value } of requestsInOrder({ log, topic, partition: 0, from, resumed: begun }))
+        for await (const { offset, value } of jobsInOrder({ log, topic, partition: 0, from, resumed: begun }))
           given.push(`${offset} ${value}`);
         const all = [...new Set([...read, ...kept.filter((offset) => offset >= from)])].sort((a, b) => a - b);
         expect(given).toEqual(all.map((offset) => `${offset} ${read.includes(offset) ? 'there' : 'kept'}`));
@@ -50,7 +50,7 @@ describe('requestsInOrder', () => {
     await appendThree(place.log);
     const stop = new AbortController();
     const offsets: number[] = [];
-    for await (const { offset } of requestsInOrder({ log: place.log, topic, partition: 0, from: 0, resumed, signal: stop.signal })) {
+    for await (const { offset } of jobsInOrder({ log: place.log, topic, partition: 0, from: 0, resumed, signal: stop.signal })) {
       offsets.push(offset);
       stop.abort();
     }

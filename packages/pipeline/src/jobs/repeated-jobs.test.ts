@@ -1,8 +1,8 @@
 import type { ReadOptions, TopicRecord } from '@headgate/topics';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ONCE, requestRecord } from '../topics/request.ts';
-import { repeatedRequests } from './repeated-requests.ts';
+import { ONCE, jobRecord } from '../topics/job.ts';
+import { repeatedJobs } from './repeated-jobs.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
@@ -26,11 +26,11 @@ function topicOf(all: readonly (readonly [name: string | number | boolean, root?
     },
   };
   const repeatedFrom = async (from: number, forgetAt: readonly number[] = []): Promise<number[]> => {
-    const repeated = repeatedRequests({ log, topic: 'tree.requests', partition: 0, from });
+    const repeated = repeatedJobs({ log, topic: 'tree.requests', partition: 0, from });
     const found: number[] = [];
     for (const record of records.slice(from)) {
       if (forgetAt.includes(record.offset)) repeated.forget(record.offset);
-      if (await repeated.has(requestRecord(record))) found.push(record.offset);
+      if (await repeated.has(jobRecord(record))) found.push(record.offset);
     }
     return found;
   };

@@ -5,14 +5,14 @@ import { PipelineError } from '../settings/pipeline-error.ts';
 import { placeOf, textOf as wordsOf } from '../settings/thrown.ts';
 import type { DeadLetterContent } from './dead-letter.ts';
 
-/** A request as read from its topic, or from the state of a lane. */
-export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'value'> {
-  /** Timestamp of the record, epoch ms. Absent for a request from the state of a lane. */
+/** A job as read from its topic, or from the state of a lane. */
+export interface JobRecord extends Pick<TopicRecord, 'offset' | 'key' | 'value'> {
+  /** Timestamp of the record, epoch ms. Absent for a job from the state of a lane. */
   readonly timestampMs?: number;
-  /** Value of the header `headgate-resume`: `FROM_START`, or where a replayed request continues its walk. Absent without the header. */
+  /** Value of the header `headgate-resume`: `FROM_START`, or where a replayed job continues its walk. Absent without the header. */
   readonly resume?: string;
   /**
-   * Value of the header `headgate-once`: offset of the root of the request's family. Absent without a valid header; the request is then a
+   * Value of the header `headgate-once`: offset of the root of the job's family. Absent without a valid header; the job is then a
    * root.
    */
   readonly root?: number;
@@ -22,20 +22,20 @@ export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'val
   readonly bytes?: Uint8Array;
 }
 
-/** Name of a header that dead letters and requests can have. Its value says where a failed walk continues, as JSON, or is `FROM_START`. */
+/** Name of a header that dead letters and jobs can have. Its value says where a failed walk continues, as JSON, or is `FROM_START`. */
 export const RESUME = 'headgate-resume';
 
-/** Value of `RESUME` for a request whose walk starts without what earlier walks of its key carried. Its children have the header, too. */
+/** Value of `RESUME` for a job whose walk starts without what earlier walks of its key carried. Its children have the header, too. */
 export const FROM_START = '"start"';
 
-/** Name of the header of a request that was created with `once`. Its value is the offset of the family's root in the same partition. */
+/** Name of the header of a job that was created with `once`. Its value is the offset of the family's root in the same partition. */
 export const ONCE = 'headgate-once';
 
 /**
- * Returns the offset of the root of a request's family. A request without `root` is a root. Its family is the root itself and each request
+ * Returns the offset of the root of a job's family. A job without `root` is a root. Its family is the root itself and each job
  * with `once` whose nearest ancestor without `once` is this root.
  */
-export function rootOf({ root, offset }: Pick<RequestRecord, 'root' | 'offset'>): number {
+export function rootOf({ root, offset }: Pick<JobRecord, 'root' | 'offset'>): number {
   return root ?? offset;
 }
 
@@ -47,7 +47,7 @@ function rootBefore({ offset, headers }: TopicRecord<Uint8Array>): number | unde
 }
 
 /** Converts a record of a requests topic. A key that isn't text becomes null, and a value that isn't text becomes a `refusal`. */
-export function requestRecord(record: TopicRecord<Uint8Array>): RequestRecord {
+export function jobRecord(record: TopicRecord<Uint8Array>): JobRecord {
   const { offset, key, value, headers, timestampMs } = record;
   const resume = headers[RESUME] && textOf(headers[RESUME]);
   const root = rootBefore(record);
@@ -69,7 +69,7 @@ export function requestRecord(record: TopicRecord<Uint8Array>): RequestRecord {
  * Parses a record's value. Throws a `PipelineError`: HEADGATE_MALFORMED_REQUEST with the problems, or HEADGATE_USER_FUNCTION if the schema
  * throws.
  */
-export function parseRequest<Request>(schema: z.ZodType<Request>, value: string | null): Request {
+export function parseJob<Request>(schema: z.ZodType<Request>, value: string | null): Request {
   if (value === null) throw malformed('The job has no value. It must be a JSON object.');
   let json: unknown;
   try {
@@ -99,28 +99,28 @@ function malformed(message: string, cause?: unknown): PipelineError {
 }
 
 /**
- * Returns the content of a request's dead letter: the value as in the topic, not as the schema parsed it. A very long value is shortened.
+ * Returns the content of a job's dead letter: the value as in the topic, not as the schema parsed it. A very long value is shortened.
  */
-export function requestContent({ value, bytes }: RequestRecord): DeadLetterContent {
-  if (bytes === undefined) return { requestText: requestText(value) };
-  return { requestBytes: bytes.length > LARGEST ? bytes.subarray(0, KEPT) : bytes };
+export function jobContent({ value, bytes }: JobRecord): DeadLetterContent {
+  if (bytes === undefined) return { jobText: jobText(value) };
+  return { jobBytes: bytes.length > LARGEST ? bytes.subarray(0, KEPT) : bytes };
 }
 
 /**
- * Maximum depth of a request that is stored as JSON. A deeper one is stored as a string, because `JSON.stringify` can fail for JSON that
+ * Maximum depth of a job that is stored as JSON. A deeper one is stored as a string, because `JSON.stringify` can fail for JSON that
  * `JSON.parse` has read.
  */
 const DEEPEST = 50;
-/** Maximum length of a request that is stored whole, in characters, or in bytes for a binary request. */
+/** Maximum length of a job that is stored whole, in characters, or in bytes for a binary job. */
 const LARGEST = 32 * 1024 * 1024;
-/** How much is stored of a longer request, in characters or bytes. */
+/** How much is stored of a longer job, in characters or bytes. */
 const KEPT = 500;
 
 /**
- * Returns a request as JSON for its dead letter. JSON text stays unchanged, so that no number changes its spelling. Other text becomes a
+ * Returns a job as JSON for its dead letter. JSON text stays unchanged, so that no number changes its spelling. Other text becomes a
  * JSON string, and so does JSON that is too deep or too long.
  */
-export function requestText(value: string | null): string {
+export function jobText(value: string | null): string {
   if (value === null) return 'null';
   // A compressed record can be far larger than the topic's limit. Written as a JSON string, it could exceed the maximum length of a string.
   if (value.length > LARGEST) return JSON.stringify(`${value.slice(0, KEPT)}…`);

@@ -7,7 +7,7 @@ import { definePipeline } from '../definition/define-pipeline.ts';
 import { topicNames } from '../topics/names.ts';
 import { logWith, temporaryLog } from '../testing/temporary-log.fixture.ts';
 import { topicSpecs } from '../topics/topics.ts';
-import { enqueueLists, listedAndDue } from './request-list.ts';
+import { enqueueLists, listedAndDue } from './job-list.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
