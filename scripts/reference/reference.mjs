@@ -20,8 +20,8 @@ const out = given === undefined ? temporaryFolder() : resolve(given);
  * creates or reads them. The `options` are schemas, which the configuration's reference describes.
  */
 const NOT_EXPORTED = {
-  '@headgate/pipeline': ['ChosenAgain', 'Job', 'Lane', 'LaneValue', 'Tracing', 'JobRecord', 'JobValueOf'],
-  '@headgate/rest': ['Style'],
+  '@headgate/pipeline': ['ChosenAgain', 'Job', 'Lane', 'Schema', 'Tracing', 'JobRecord', 'JobValueOf'],
+  '@headgate/rest': ['Jobs', 'Style', 'Zone'],
   headgate: ['src/pipelines/books.ts:options', 'src/pipelines/followers.ts:options'],
 };
 
