@@ -5,7 +5,7 @@ import { serveSite } from './site-server.mjs';
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 /** A page of each kind, for axe. */
-const KINDS = ['', 'first-job', 'configuration', 'a-first-session', 'errors', 'packages/throttle'];
+const KINDS = ['', 'start', 'configuration', 'errors', 'packages/throttle'];
 
 /** Pages of a built site that scroll sideways on a phone or cut code on a laptop, and violations that axe finds. Empty without a browser. */
 export async function layoutProblems(dist, paths) {
