@@ -30,6 +30,10 @@ export class SlidingWindowLog {
   /** Returns by how much all ends are later than they were added, in ms, because the clock that they follow was set back. */
   readonly #setBackMs: () => number;
   readonly #entries: Entry[] = [];
+  /** Index of the first entry that is busy. */
+  #first = 0;
+  /** Weights of the busy entries. */
+  readonly #sums = { all: 0, unrefused: 0 };
   #freedAt = -Infinity;
 
   constructor(limit: number, windowMs: number, grainMs?: number, setBackMs: () => number = () => 0) {
@@ -39,12 +43,13 @@ export class SlidingWindowLog {
   }
 
   busy(now: number, which: 'all' | 'unrefused' = 'all'): number {
-    return this.#busy(now).reduce((sum, entry) => sum + entry[which], 0);
+    this.#advance(now);
+    return this.#sums[which];
   }
 
   /** Returns when the latest of the slots that are free at `now` became free; `-Infinity` if there is none. */
   freedAt(now: number): number {
-    this.#busy(now);
+    this.#advance(now);
     return this.#freedAt + this.#setBackMs();
   }
 
@@ -61,9 +66,10 @@ export class SlidingWindowLog {
   freeAt(room: number, now: number, which: 'all' | 'unrefused' = 'all'): number {
     let busy = this.busy(now, which);
     if (busy <= room) return Math.max(now, this.freedAt(now));
-    for (const entry of this.#busy(now)) {
-      busy -= entry[which];
-      if (busy <= room) return entry.until + this.#setBackMs();
+    for (let i = this.#first; i < this.#entries.length; i += 1) {
+      const entry = this.#entries[i];
+      busy -= entry?.[which] ?? 0;
+      if (entry !== undefined && busy <= room) return entry.until + this.#setBackMs();
     }
     return Infinity;
   }
@@ -77,13 +83,18 @@ export class SlidingWindowLog {
     // Most ends arrive in order, so search from the back.
     const at = this.#entries.findLastIndex((entry) => entry.until <= until) + 1;
     let entry = this.#entries[at - 1];
+    let index = at - 1;
     if (entry?.until !== until) {
       entry = { until, all: 0, unrefused: 0, own: 0 };
+      index = at;
       this.#entries.splice(at, 0, entry);
+      if (at < this.#first) this.#first += 1;
     }
-    entry.all += weight;
-    if (!wasRefused) entry.unrefused += weight;
+    const added = { all: weight, unrefused: wasRefused ? 0 : weight };
+    entry.all += added.all;
+    entry.unrefused += added.unrefused;
     if (!elsewhere) entry.own += weight;
+    if (index >= this.#first) this.#count(added, 1);
   }
 
   /**
@@ -92,7 +103,8 @@ export class SlidingWindowLog {
    */
   left(now: number, most: number): (readonly [ms: number, weight: number])[] {
     const from = now - this.#setBackMs();
-    const own = this.#busy(now).filter((entry) => entry.own !== 0);
+    this.#advance(now);
+    const own = this.#entries.slice(this.#first).filter((entry) => entry.own !== 0);
     const per = Math.ceil(own.length / most);
     const pairs: (readonly [number, number])[] = [];
     for (let i = 0; i < own.length; i += per) {
@@ -102,13 +114,26 @@ export class SlidingWindowLog {
     return pairs;
   }
 
-  /** Returns the entries that end after `now`. Drops those that ended too long ago to matter. */
-  #busy(now: number): readonly Entry[] {
+  /**
+   * Counts the entries that end after `now` as busy, and no others. Drops those that ended too long ago to matter. A clock that was set back
+   * makes none busy again: where it can be, ended entries are dropped at once.
+   */
+  #advance(now: number): void {
     const to = now - this.#setBackMs();
-    const ended = this.#entries.findLastIndex(({ until }) => until <= to) + 1;
-    const busy = this.#entries.slice(ended);
-    this.#freedAt = Math.max(this.#freedAt, this.#entries[ended - 1]?.until ?? -Infinity);
-    this.#entries.splice(0, this.#entries.findLastIndex(({ until }) => until <= to - this.#keptMs) + 1);
-    return busy;
+    for (let next = this.#entries[this.#first]; next !== undefined && next.until <= to; next = this.#entries[this.#first]) {
+      this.#freedAt = Math.max(this.#freedAt, next.until);
+      this.#count(next, -1);
+      this.#first += 1;
+    }
+    let dropped = 0;
+    while (dropped < this.#first && (this.#entries[dropped]?.until ?? Infinity) <= to - this.#keptMs) dropped += 1;
+    if (dropped === 0) return;
+    this.#entries.splice(0, dropped);
+    this.#first -= dropped;
+  }
+
+  #count({ all, unrefused }: Pick<Entry, 'all' | 'unrefused'>, sign: 1 | -1): void {
+    this.#sums.all += sign * all;
+    this.#sums.unrefused += sign * unrefused;
   }
 }
