@@ -226,6 +226,11 @@ export class Cluster {
     }
   }
 
+  /** Returns the address of the broker that was asked last for a group; undefined if none was. */
+  groupCoordinator(groupId: string): string | undefined {
+    return this.#coordinators.get(`group ${groupId}`);
+  }
+
   async #askBroker<Options, Answer>(request: Request<Options, Answer>, options: Options): Promise<Answer> {
     if (request.to === 'controller') return await this.#send(await this.controller(), request, options);
     const coordinator = coordinatorOf(request, options);

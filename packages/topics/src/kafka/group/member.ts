@@ -82,6 +82,8 @@ export class Member implements GroupMembership {
   readonly #running: Promise<void>;
   /** Ends the current connection. */
   #attempt = new AbortController();
+  /** The address of the group's coordinator, if it is known. */
+  #coordinator: () => string | undefined = () => undefined;
   #memberId = NO_MEMBER;
   #joins = 0;
   #started = false;
@@ -95,7 +97,7 @@ export class Member implements GroupMembership {
       sessionTimeoutMs: this.#sessionTimeoutMs,
       onAssigned: options.onAssigned,
       onUncertain: options.onUncertain,
-      onSilence: () => this.#attempt.abort(new Error('The group coordinator sent no response for a whole session timeout.')),
+      onSilence: () => this.#attempt.abort(new Error(`${this.#coordinator() ?? 'The group coordinator'} isn't responding`)),
     });
     this.#running = this.#run();
   }
@@ -146,6 +148,7 @@ export class Member implements GroupMembership {
     this.#attempt = new AbortController();
     const signal = AbortSignal.any([this.#attempt.signal, this.#stopped.signal]);
     const cluster = this.#options.cluster();
+    this.#coordinator = () => cluster.groupCoordinator(this.#options.group);
     try {
       return await abortable(this.#belong(cluster, signal), signal);
     } catch (error) {
