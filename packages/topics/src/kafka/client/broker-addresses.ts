@@ -38,11 +38,19 @@ export class BrokerAddresses {
   /** The error of an address that doesn't respond at the moment. */
   get silence(): ConnectionError | undefined {
     const [address] = this.#silent;
-    return address === undefined ? undefined : new ConnectionError(address, new Error(`${address} isn't responding`));
+    return address === undefined ? undefined : new ConnectionError(address, new Error(silenceOf(address)));
   }
 
   silent(address: string): void {
     this.#silent.add(address);
+  }
+
+  /**
+   * The reason of an outage in which a broker owes a response. `mayWait`: it may be waiting for another broker, so the silence may be
+   * that one's.
+   */
+  silentReason(address: string, mayWait: boolean): string {
+    return this.explained(`${silenceOf(address)}${mayWait ? ', or waits for another broker' : ''}`, address);
   }
 
   /** Adds to `reason` where an address comes from and what to do, if the user didn't configure the address and no broker has responded there. */
@@ -55,6 +63,11 @@ export class BrokerAddresses {
 
   /** Returns the text of an error, with the topic that it is about and the explanation of `explained`. */
   readonly failureText = (error: unknown): string => this.explained(withTopic(failureText(error), error), brokerOf(error));
+}
+
+/** The words for a broker that sends nothing. */
+export function silenceOf(address: string): string {
+  return `${address} isn't responding`;
 }
 
 function withTopic(text: string, error: unknown): string {

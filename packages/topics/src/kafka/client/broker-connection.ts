@@ -4,7 +4,7 @@ import { type SupportedVersions, apiVersions, saslAuthenticate, saslHandshake } 
 import { decodeAnswer, encodeRequest } from '../requests/frame.ts';
 import { ANSWERS_WITHIN_MS, type Answered, type Request } from '../requests/request.ts';
 import { AnsweredError, answeredError, refusalError } from './answered-error.ts';
-import type { BrokerAddresses } from './broker-addresses.ts';
+import { type BrokerAddresses, silenceOf } from './broker-addresses.ts';
 import { ConnectionError } from './connection-error.ts';
 import { Transport, type TransportOptions } from './transport.ts';
 
@@ -113,7 +113,6 @@ export class BrokerConnection {
    */
   async #inTime<T>(response: Promise<T>, limitMs: number, sparedMs: number, isCopied: boolean): Promise<T> {
     const { availability, addresses } = this.#options;
-    const silence = `${this.#address} isn't responding`;
     const watcher = availability.watcher();
     let sinceMs = Date.now();
     let { bytesRead } = this.#transport;
@@ -123,13 +122,12 @@ export class BrokerConnection {
       if (this.#transport.bytesRead !== bytesRead) [checks, sinceMs, bytesRead] = [0, Date.now(), this.#transport.bytesRead];
       checks += 1;
       if (checks * CHECK_MS >= limitMs && !isReported) {
-        const isCertain = !isCopied || !addresses.areSeveral;
+        const mayWait = isCopied && addresses.areSeveral;
         addresses.silent(this.#address);
         isReported = true;
-        const reason = `${silence}${isCertain ? '' : ', or waits for another broker'}`;
-        watcher.unavailable(addresses.explained(reason, this.#address), sinceMs, isCertain ? 'silent' : undefined);
+        watcher.unavailable(addresses.silentReason(this.#address, mayWait), sinceMs, mayWait ? undefined : 'silent');
       }
-      if (checks * CHECK_MS >= limitMs + sparedMs) this.#transport.close(new Error(silence));
+      if (checks * CHECK_MS >= limitMs + sparedMs) this.#transport.close(new Error(silenceOf(this.#address)));
     };
     const checking = setInterval(check, CHECK_MS).unref();
     try {

@@ -226,9 +226,12 @@ export class Cluster {
     }
   }
 
-  /** Returns the address of the broker that was asked last for a group; undefined if none was. */
-  groupCoordinator(groupId: string): string | undefined {
-    return this.#coordinators.get(`group ${groupId}`);
+  /** Returns the reason of an outage in which a group's coordinator owes a response; undefined if the coordinator isn't known. */
+  silentCoordinator(groupId: string): string | undefined {
+    const { addresses } = this.config;
+    const address = this.#coordinators.get(`group ${groupId}`);
+    // A join waits for the other members, and for the brokers that keep copies of it.
+    return address && addresses.silentReason(address, addresses.areSeveral);
   }
 
   async #askBroker<Options, Answer>(request: Request<Options, Answer>, options: Options): Promise<Answer> {

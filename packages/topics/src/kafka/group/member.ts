@@ -3,6 +3,7 @@ import { Backoff } from '../../backoff.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import { unknownTopicError } from '../client/answered-error.ts';
+import { silenceOf } from '../client/broker-addresses.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { driverError, isAnswer, verdictOf } from '../client/driver-errors.ts';
 import { abortable } from '../client/time-limit.ts';
@@ -82,8 +83,8 @@ export class Member implements GroupMembership {
   readonly #running: Promise<void>;
   /** Ends the current connection. */
   #attempt = new AbortController();
-  /** The address of the group's coordinator, if it is known. */
-  #coordinator: () => string | undefined = () => undefined;
+  /** The brokers as the current attempt sees them. */
+  #cluster: Cluster | undefined;
   #memberId = NO_MEMBER;
   #joins = 0;
   #started = false;
@@ -97,7 +98,8 @@ export class Member implements GroupMembership {
       sessionTimeoutMs: this.#sessionTimeoutMs,
       onAssigned: options.onAssigned,
       onUncertain: options.onUncertain,
-      onSilence: () => this.#attempt.abort(new Error(`${this.#coordinator() ?? 'The group coordinator'} isn't responding`)),
+      onSilence: () =>
+        this.#attempt.abort(new Error(this.#cluster?.silentCoordinator(options.group) ?? silenceOf('the group coordinator'))),
     });
     this.#running = this.#run();
   }
@@ -148,7 +150,7 @@ export class Member implements GroupMembership {
     this.#attempt = new AbortController();
     const signal = AbortSignal.any([this.#attempt.signal, this.#stopped.signal]);
     const cluster = this.#options.cluster();
-    this.#coordinator = () => cluster.groupCoordinator(this.#options.group);
+    this.#cluster = cluster;
     try {
       return await abortable(this.#belong(cluster, signal), signal);
     } catch (error) {
