@@ -36,7 +36,7 @@ export interface Availability {
 }
 
 /** Time before an outage is reported. Short problems, such as a change of leaders, usually pass sooner. */
-const HICCUP_MS = 2_000;
+export const HICCUP_MS = 2_000;
 
 interface Missed {
   readonly reason: string;

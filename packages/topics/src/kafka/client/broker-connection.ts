@@ -1,4 +1,4 @@
-import type { Availability } from '../../availability.ts';
+import { type Availability, HICCUP_MS } from '../../availability.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
 import { type SupportedVersions, apiVersions, saslAuthenticate, saslHandshake } from '../requests/connections.ts';
 import { decodeAnswer, encodeRequest } from '../requests/frame.ts';
@@ -15,8 +15,11 @@ import { Transport, type TransportOptions } from './transport.ts';
 const CHECK_MS = 500;
 /** How long after the report that a broker isn't responding its connection is given up. */
 const SPARED_MS = 12_000;
-/** The same for the first request of a connection, to which every broker responds at once. */
-const SPARED_AT_FIRST_MS = 2_000;
+/**
+ * The same for the first request of a connection, to which every broker responds at once. Longer than an outage must last to be reported, because
+ * whoever gives up withdraws the report.
+ */
+const SPARED_AT_FIRST_MS = HICCUP_MS + CHECK_MS;
 /** A connection authenticates again this long before its session ends, but not within `AUTHENTICATED_FOR_MS`. */
 const RENEWED_BEFORE_MS = 2_000;
 /** Brokers refuse a second authentication within a second (KIP-368). */
