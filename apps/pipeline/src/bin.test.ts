@@ -49,8 +49,8 @@ it('reports that its folder was deleted', async () => {
   expect([status, stdout, stderr]).toEqual([2, '', 'headgate: the working folder no longer exists. Change to another one.\n']);
 });
 
-/** `string-width` and the packages that it imports. */
-const WIDTHS = ['string-width', 'strip-ansi', 'ansi-regex', 'get-east-asian-width'];
+/** `fast-string-width` and the package that it imports. */
+const WIDTHS = ['fast-string-width', 'fast-string-truncated-width'];
 
 it.each(['--version', '--help', 'run --help'])('%s loads nothing but the command line', (answer) => {
   const tell = `import { registerHooks } from 'node:module';

@@ -1,6 +1,4 @@
-import stringWidth from 'string-width';
-
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+import stringWidth from 'fast-string-width';
 
 /** Number of terminal cells that a text takes. */
 export function displayWidth(text: string): number {
@@ -13,7 +11,8 @@ export function fitWidth(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let fitted = '';
   let used = 0;
-  for (const { segment } of graphemes.segment(text)) {
+  // Made only when a text is too long, because the first one costs a process some 10 ms.
+  for (const { segment } of new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(text)) {
     used += displayWidth(segment);
     if (used > width - 1) break;
     fitted += segment;
