@@ -205,10 +205,39 @@ test('a close does not wait for the partitions of a transaction that cannot be l
   }
 });
 
+test('the end of a transaction is confirmed before anything follows it, also when the lane is closed meanwhile', async () => {
+  const steps: string[] = [];
+  const confirming = Promise.withResolvers<void>();
+  const lane = await writer({
+    write: async ({ records }) => {
+      steps.push(`writes ${records.length} records`);
+      await Promise.resolve();
+    },
+    settle: async () => {
+      steps.push('confirms');
+      if (steps.length === 2) await confirming.promise;
+      steps.push('is confirmed');
+    },
+  });
+  await lane.open();
+  const closing = Promise.withResolvers<void>();
+  const transaction = lane.transaction((tx) => {
+    at('1')(tx);
+    void lane.close().then(closing.resolve);
+  });
+  await transaction;
+  await new Promise(setImmediate);
+  expect(steps).toEqual(['writes 1 records', 'confirms']);
+  confirming.resolve();
+  await closing.promise;
+  expect(steps).toEqual(['writes 1 records', 'confirms', 'is confirmed', 'writes 1 records', 'confirms', 'is confirmed']);
+});
+
 interface Parts {
   readonly look?: () => Promise<void>;
   readonly begin?: () => Promise<void>;
   readonly write?: TransactionSession['write'];
+  readonly settle?: TransactionSession['settle'];
   readonly newest?: () => { readonly id: TransactionId } | undefined;
   readonly placed?: KafkaLaneWriterOptions['placed'];
   readonly member?: KafkaLaneWriterOptions['member'];
@@ -216,12 +245,12 @@ interface Parts {
 }
 
 async function writer(parts: Parts): Promise<KafkaLaneWriter> {
-  const { look, begin, write, newest = () => undefined, placed, member = () => undefined, unavailable = () => undefined } = parts;
+  const { look, begin, write, settle, newest = () => undefined, placed, member = () => undefined, unavailable = () => undefined } = parts;
   const nothing = async (): Promise<void> => await Promise.resolve();
   const session = {
     begin: begin ?? nothing,
     write: write ?? nothing,
-    settle: nothing,
+    settle: settle ?? nothing,
     close: () => undefined,
     get newest() {
       return newest();

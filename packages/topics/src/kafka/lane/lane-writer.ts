@@ -42,8 +42,6 @@ export interface KafkaLaneWriterOptions {
 const FENCED_PAUSES = { leastMs: 375, firstMs: 750, mostMs: 12_000 };
 /** How long a close waits for transactions in flight; an unreachable broker may need far longer. */
 const CLOSE_WITHIN_MS = 2_000;
-/** If no transaction follows within this time, the writer makes sure that the last one has ended in all its partitions. */
-const SETTLE_AFTER_MS = 1_000;
 
 /**
  * The only writer of a lane. After an error of a broker or a connection, the outcome of a transaction can be unknown. The writer then takes the lane
@@ -64,7 +62,6 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   #session: TransactionSession | undefined;
   /** Set after a transaction whose outcome this writer couldn't find out. */
   #undecided: TopicLogError | undefined;
-  #settling: NodeJS.Timeout | undefined;
 
   constructor(options: KafkaLaneWriterOptions) {
     super(options.lane.name);
@@ -94,8 +91,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     this.#options.onClose(this);
     const late = setTimeout(() => this.#over.abort(this.closedError()), CLOSE_WITHIN_MS);
     await pending;
-    clearTimeout(this.#settling);
-    if (this.#session !== undefined) await this.#abortable(this.#released(this.#session)).catch(() => undefined);
+    await this.#abortable(this.queued(() => this.#released())).catch(() => undefined);
     clearTimeout(late);
     this.#over.abort(this.closedError());
     const session = this.#session;
@@ -107,7 +103,6 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     if (this.#undecided !== undefined) throw this.#undecided;
     const { lane, placed } = this.#options;
     const content = await this.#abortable(placed(collectTransaction(work, lane)));
-    clearTimeout(this.#settling);
     const id = { incarnation: this.#incarnation, number: this.#log.counted + 1 };
     // The process is another member after it has joined the group again. Newcomers spare a holder only while its member lives.
     const memberId = this.#options.member()?.id;
@@ -125,8 +120,8 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       throw error;
     });
     this.#state?.apply(stateChanges(content.records, lane.state));
-    // Without this, readers of the last transaction could have to wait for the next one, which can come much later.
-    this.#settling = setTimeout(() => void this.settled(), SETTLE_AFTER_MS).unref();
+    // The next transaction needn't wait for the end of this one any more, and readers needn't wait for the next transaction.
+    void this.settled();
   }
 
   /** Resolves when readers can read all transactions that were called earlier, or when that can't be found out. */
@@ -137,9 +132,10 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   }
 
   /** Writes that this holder has released the lane, so that the next holder doesn't wait for it. */
-  async #released(session: TransactionSession): Promise<void> {
-    await session.write({ records: [this.#holderRecord({ nonce: randomUUID(), released: true })], offsets: [] });
-    await session.settle();
+  async #released(): Promise<void> {
+    const session = this.#session;
+    await session?.write({ records: [this.#holderRecord({ nonce: randomUUID(), released: true })], offsets: [] });
+    await session?.settle();
   }
 
   /** Runs `work`, which writes `content`, with a session. After a temporary error, takes the lane again and repeats `work`. */
