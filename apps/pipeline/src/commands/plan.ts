@@ -44,7 +44,7 @@ export async function plan(context: CommandContext): Promise<number> {
       now,
     ),
   );
-  const open = opened === undefined ? {} : await countOpenOf({ log: opened, pipelines, group: topics.group, names: topicNames(topics) });
+  const open = opened === undefined ? {} : await countOpenOf({ log, pipelines, group: topics.group, names: topicNames(topics) });
   if (json) stdout.write(`${escapedControls(JSON.stringify({ ...planJson(plans, now), open_dead_letters: open }))}\n`);
   else
     plainOutput(stdout).write(
@@ -54,9 +54,14 @@ export async function plan(context: CommandContext): Promise<number> {
 }
 
 /** A view of the log in which a missing topic is empty. `partitions`: number of partitions of each existing topic. */
-function logView(log: TopicLog | undefined, partitions: ReadonlyMap<string, number>): LogView {
+function logView(log: TopicLog | undefined, partitions: ReadonlyMap<string, number>): LogView & Pick<TopicLog, 'listTopics'> {
   const exists = (topic: string, partition: number): boolean => partition < (partitions.get(topic) ?? 0);
   return {
+    listTopics: async (names = [], options) =>
+      (await log?.listTopics(
+        names.filter((name) => exists(name, 0)),
+        options,
+      )) ?? [],
     async *readBytes(options) {
       const { topic, partitions: wanted } = options;
       const existing = wanted?.filter((partition) => exists(topic, partition));

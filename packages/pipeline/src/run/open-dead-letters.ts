@@ -4,11 +4,12 @@ import type { TopicNames } from '../topics/topic.ts';
 import { ClosedDeadLetters } from '../lane/closed-dead-letters.ts';
 import { type LaneState, STATE_KEYS, laneState } from '../lane/lane-state.ts';
 import { DEAD_LETTERS, HELD } from '../topics/dead-letter.ts';
+import type { LogView } from './left-to-do.ts';
 
 /** Location of a pipeline's dead letters. */
 export interface DeadLettersOptions {
   /** Log that has the pipeline's topics. It stays open. */
-  readonly log: Pick<TopicLog, 'listTopics' | 'readBytes' | 'readState'>;
+  readonly log: LogView & Pick<TopicLog, 'listTopics'>;
   /** Name of the pipeline. */
   readonly pipeline: string;
   /** Group of the runs. Default `headgate`. */
