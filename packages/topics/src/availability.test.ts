@@ -17,39 +17,14 @@ it('an outage is reported with the earliest time at which a watcher missed the b
   expect(changes).toEqual([{ available: false, reason: 'gone', sinceMs: now - 3_000 }]);
 });
 
-it('refusals come before outages, all of them, and are reported again at once when they change', () => {
+it('a broker that doesn’t respond is named before what follows from that', () => {
   const changes: AvailabilityChange[] = [];
   const brokers = availability((change) => changes.push(change));
-  const now = Date.now();
-  const [away, reader, writer] = [brokers.watcher(), brokers.watcher(), brokers.watcher()];
-  away.unavailable('gone');
-  reader.unavailable('lacks Read', undefined, 'refused');
-  vi.advanceTimersByTime(2_000);
-  reader.unavailable('lacks Read', undefined, 'refused');
-  writer.unavailable('lacks Write', undefined, 'refused');
-  reader.available();
-  writer.available();
-  away.unavailable('still gone');
-  away.available();
-  const refused = (reason: string): AvailabilityChange => ({ available: false, refused: true, reason, sinceMs: now });
-  expect(changes).toEqual([
-    refused('lacks Read'),
-    refused('lacks Read; lacks Write'),
-    refused('lacks Write'),
-    { available: false, reason: 'gone', sinceMs: now },
-    { available: true },
-  ]);
-});
-
-it('a broker that doesn’t respond is named before what follows from that, unless brokers refuse', () => {
-  const changes: AvailabilityChange[] = [];
-  const brokers = availability((change) => changes.push(change));
-  const [writer, reader, connection] = [brokers.watcher(), brokers.watcher(), brokers.watcher()];
+  const [writer, connection] = [brokers.watcher(), brokers.watcher()];
   writer.unavailable('a transaction is still ending');
-  connection.unavailable("broker-1 isn't responding", undefined, 'silent');
+  connection.unavailable("broker-1 isn't responding", undefined, true);
   vi.advanceTimersByTime(2_000);
-  reader.unavailable('lacks Read', undefined, 'refused');
-  expect(changes).toMatchObject([{ reason: "broker-1 isn't responding" }, { reason: 'lacks Read', refused: true }]);
+  expect(changes).toMatchObject([{ reason: "broker-1 isn't responding" }]);
 });
 
 it('an outage in which the last watcher gives up is over when another one reaches the brokers, and not before', () => {

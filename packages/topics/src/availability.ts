@@ -3,23 +3,18 @@ export type AvailabilityChange =
   | {
       readonly available: false;
       readonly reason: string;
-      /** True if the brokers respond, but refuse requests. `reason` then names the rights that the log's user lacks. */
-      readonly refused?: true;
       /** Start of the outage, epoch ms. */
       readonly sinceMs: number;
     }
   | { readonly available: true };
 
-/** `refused`: the brokers respond, but refuse. `silent`: the broker that `reason` names doesn't respond. */
-type OutageCause = 'refused' | 'silent';
-
 /** Reports whether one client can use the log. */
 export interface AvailabilityWatcher {
   /**
    * Reports that the client can't use the log. `sinceMs`: start of the outage, epoch ms; default now. Only the first report of an outage sets it.
-   * `cause`: default undefined, if it isn't known.
+   * `isSilent`: true if the broker that `reason` names doesn't respond. Default false.
    */
-  unavailable(reason: string, sinceMs?: number, cause?: OutageCause): void;
+  unavailable(reason: string, sinceMs?: number, isSilent?: boolean): void;
   /** Reports that the client works again, or has failed for a reason other than an outage. */
   available(): void;
   /** Reports that the client gives up. A reported outage stays reported until another client can use the log. */
@@ -27,8 +22,8 @@ export interface AvailabilityWatcher {
 }
 
 /**
- * Combines the reports of several clients: reports an outage that lasts longer than about 2 s, reports it again when the refusals change, and reports
- * its end. If there are several reasons, a broker that doesn't respond comes first, because the others can follow from it.
+ * Combines the reports of several clients: reports an outage that lasts longer than about 2 s, and its end. If there are several reasons, a broker
+ * that doesn't respond comes first, because the others can follow from it.
  */
 export interface Availability {
   watcher(): AvailabilityWatcher;
@@ -41,28 +36,20 @@ export const HICCUP_MS = 2_000;
 interface Missed {
   readonly reason: string;
   readonly sinceMs: number;
-  readonly cause: OutageCause | undefined;
+  readonly isSilent: boolean;
 }
 
 export function availability(onChange: (change: AvailabilityChange) => void): Availability {
   const missing = new Map<AvailabilityWatcher, Missed>();
-  /** The refusals of the reported outage, empty if it has none; undefined while no outage is reported. */
-  let reported: string | undefined;
+  let isReported = false;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
-  const refusals = (): string =>
-    [...new Set([...missing.values()].flatMap(({ reason, cause }) => (cause === 'refused' ? [reason] : [])))].join('; ');
-  const reportMissing = (): void => {
-    const all = [...missing.values()];
-    reported = refusals();
-    const sinceMs = Math.min(...all.map((each) => each.sinceMs));
-    const { reason = '' } = all.find(({ cause }) => cause === 'silent') ?? all[0] ?? {};
-    onChange({ available: false, sinceMs, ...(reported === '' ? { reason } : { reason: reported, refused: true }) });
-  };
   const report = (): void => {
-    if (closed) return;
-    if (reported === undefined) timer ??= setTimeout(reportMissing, HICCUP_MS).unref();
-    else if (reported !== refusals()) reportMissing();
+    const all = [...missing.values()];
+    isReported = true;
+    const sinceMs = Math.min(...all.map((each) => each.sinceMs));
+    const { reason = '' } = all.find(({ isSilent }) => isSilent) ?? all[0] ?? {};
+    onChange({ available: false, sinceMs, reason });
   };
   const forget = (): void => {
     clearTimeout(timer);
@@ -71,21 +58,19 @@ export function availability(onChange: (change: AvailabilityChange) => void): Av
   return {
     watcher() {
       const watcher: AvailabilityWatcher = {
-        unavailable(reason, sinceMs = Date.now(), cause) {
-          missing.set(watcher, { reason, sinceMs: missing.get(watcher)?.sinceMs ?? sinceMs, cause });
-          report();
+        unavailable(reason, sinceMs = Date.now(), isSilent = false) {
+          missing.set(watcher, { reason, sinceMs: missing.get(watcher)?.sinceMs ?? sinceMs, isSilent });
+          if (!isReported && !closed) timer ??= setTimeout(report, HICCUP_MS).unref();
         },
         available() {
-          const wasMissing = missing.delete(watcher);
-          if (missing.size > 0) return wasMissing ? report() : undefined;
+          missing.delete(watcher);
+          if (missing.size > 0) return;
           forget();
-          if (reported !== undefined && !closed) onChange({ available: true });
-          reported = undefined;
+          if (isReported && !closed) onChange({ available: true });
+          isReported = false;
         },
         abandoned() {
-          if (!missing.delete(watcher)) return;
-          if (missing.size > 0) report();
-          else forget();
+          if (missing.delete(watcher) && missing.size === 0) forget();
         },
       };
       return watcher;

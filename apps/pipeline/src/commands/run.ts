@@ -66,8 +66,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   // Past this deadline, the run doesn't wait for the log to close, and writes its summary.
   const abandoned = untilAborted(deadline?.closed);
   try {
-    // `wait`: a missing right is awaited in the same way as an unreachable broker.
-    log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), { onMissingRight: 'wait', deleteOld: true });
+    log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), { deleteOld: true });
     const { pipelines } = config;
     const units = Object.fromEntries(pipelines.map(({ name, unit }) => [name, unit]));
     // The display starts only now. An error before this point is shown without one.

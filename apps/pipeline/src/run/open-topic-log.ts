@@ -6,8 +6,6 @@ import type { TopicsConfig } from '../config/topics-section.ts';
 import { kafkaOptions } from './kafka-options.ts';
 
 export interface OpenToWorkOptions {
-  /** If the broker denies a right: reject, or wait until the right is granted. Only Kafka denies rights. Default: `'throw'`. */
-  readonly onMissingRight?: 'throw' | 'wait';
   /** Whether to open the log only for reading: an embedded log is neither created nor migrated. Default: false. */
   readonly readOnly?: boolean;
   /** Whether an embedded log deletes records that are older than `retain`, except state, jobs and dead letters. Default: false. */
@@ -18,7 +16,7 @@ export interface OpenToWorkOptions {
 export async function openTopicLog(
   config: TopicsConfig,
   onAvailability?: (change: AvailabilityChange) => void,
-  { onMissingRight = 'throw', deleteOld = false, readOnly = false }: OpenToWorkOptions = {},
+  { deleteOld = false, readOnly = false }: OpenToWorkOptions = {},
 ): Promise<TopicLog> {
   const listener = onAvailability !== undefined && { onAvailability };
   // Load only the driver in use.
@@ -34,7 +32,7 @@ export async function openTopicLog(
     }
     case 'kafka': {
       const { kafkaTopicLog } = await import('@headgate/topics/kafka');
-      return await kafkaTopicLog({ ...kafkaOptions(config), ...listener, onMissingRight });
+      return await kafkaTopicLog({ ...kafkaOptions(config), ...listener });
     }
   }
 }

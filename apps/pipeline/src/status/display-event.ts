@@ -12,8 +12,6 @@ export interface LogUnavailable {
   readonly type: 'log-unavailable';
   readonly driver: LogDriver;
   readonly reason: string;
-  /** True if the log responds but refuses access. `reason` names the missing permissions. Reported again when they change. */
-  readonly refused?: true;
   /** Start of the outage, epoch ms. */
   readonly since: number;
 }

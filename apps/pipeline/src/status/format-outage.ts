@@ -20,48 +20,39 @@ const AVAILABLE: Readonly<Record<LogDriver, string>> = {
 const MAX_REASON = 800;
 
 /** A short description of a log's outage, without its reason: `kafka can't be reached`. */
-export function logOutageLabel({ driver, refused }: Pick<LogUnavailable, 'driver' | 'refused'>): string {
-  return refused ? `${driver} refuses` : UNAVAILABLE[driver];
+export function logOutageLabel({ driver }: Pick<LogUnavailable, 'driver'>): string {
+  return UNAVAILABLE[driver];
 }
 
-function comfort({ refused }: Pick<LogUnavailable, 'refused'>): string {
-  return `nothing is lost; continues automatically${refused ? ' once you grant that' : ''}`;
-}
+const COMFORT = 'nothing is lost; continues automatically';
 
 /** Describes an outage of the log. The kind and the start come first, because a narrow terminal cuts the end. */
 export function logOutageWords({ now }: Pick<RunView, 'now'>, outage: LogUnavailable, times: TimeWords): string {
   const { since } = outage;
   const elapsed = now - since < 1_000 ? '' : `, for ${durationWords(Math.floor((now - since) / 1_000) * 1_000)}`;
   const reason = safeText(outage.reason, MAX_REASON);
-  return `${logOutageLabel(outage)} since ${times.when(since, now)}${elapsed}: ${comfort(outage)} (${reason})`;
+  return `${logOutageLabel(outage)} since ${times.when(since, now)}${elapsed}: ${COMFORT} (${reason})`;
 }
 
 /** A change of the log's availability, on one line. */
 export function logEventWords(event: LogEvent): string {
   if (event.type === 'log-available') return AVAILABLE[event.driver];
-  return `${logOutageLabel(event)} (${safeText(event.reason, MAX_REASON)}): ${comfort(event)}`;
+  return `${logOutageLabel(event)} (${safeText(event.reason, MAX_REASON)}): ${COMFORT}`;
 }
 
 /**
- * Returns a function that describes events about the log. It reports each outage, each changed refusal and each recovery once, however often
- * an event repeats. A recovery includes the duration of the outage.
+ * Returns a function that describes events about the log. It reports each outage and each recovery once, however often an event repeats. A recovery includes the duration of the outage.
  */
 export function logLines({ clock }: { readonly clock: Clock }): (event: LogEvent) => string | undefined {
-  let before: (Extract<LogEvent, { type: 'log-unavailable' }> & { readonly sinceMs: number }) | undefined;
+  let sinceMs: number | undefined;
   return (event) => {
-    const was = before;
-    if (event.type === 'log-available') before = undefined;
-    else {
-      const sinceMs = was?.sinceMs ?? clock.monotonicMs() - Math.max(0, clock.epochMs() - event.since);
-      before = { ...event, sinceMs };
-    }
+    const wasSinceMs = sinceMs;
     if (event.type === 'log-available') {
-      if (was === undefined) return undefined;
-      const said = was.refused ? `${event.driver} granted the missing permissions` : logEventWords(event);
-      return `${said} after ${durationWords(clock.monotonicMs() - was.sinceMs)}`;
+      sinceMs = undefined;
+      return wasSinceMs === undefined ? undefined : `${logEventWords(event)} after ${durationWords(clock.monotonicMs() - wasSinceMs)}`;
     }
-    const isNew = was === undefined || (event.refused ? event.reason : undefined) !== (was.refused ? was.reason : undefined);
-    return isNew ? logEventWords(event) : undefined;
+    sinceMs ??= clock.monotonicMs() - Math.max(0, clock.epochMs() - event.since);
+    return wasSinceMs === undefined ? logEventWords(event) : undefined;
   };
 }
 

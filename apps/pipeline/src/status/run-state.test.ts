@@ -38,7 +38,6 @@ it.each<[words: string, tone: string | undefined, changed: Partial<RunView>]>([
   ['running', 'good', besidePaced(waiting(900_000))],
   ['degraded: followers is down since 12:12:58', 'bad', { pipelines: { followers: failing as RunView['pipelines'][string] } }],
   ["degraded: kafka can't be reached", 'bad', { logUnavailable: unavailable }],
-  ['degraded: kafka refuses', 'bad', { logUnavailable: { ...unavailable, refused: true } }],
   ["degraded: followers lane 1 can't continue, and 1 more", 'bad', { failedLanes: failed, logUnavailable: unavailable }],
   ['degraded: jobs of followers lane 0 are blocked', 'wait', { blockedLanes: [{ pipeline: 'followers', lane: 0, offset: 1, since: now }] }],
   [

@@ -156,8 +156,8 @@ function nothing(now: number): RunSnapshot {
 /** A change of the log's availability as an event. */
 export function logEvent(driver: LogDriver, change: AvailabilityChange): LogEvent {
   if (change.available) return { type: 'log-available', driver };
-  const { reason, sinceMs: since, refused } = change;
-  return { type: 'log-unavailable', driver, reason, since, ...(refused && { refused }) };
+  const { reason, sinceMs: since } = change;
+  return { type: 'log-unavailable', driver, reason, since };
 }
 
 /** Calls `run` every `ms` milliseconds. Returns a function that ends the calls. */

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
 /** The layers of the driver. A folder imports only from folders in earlier layers. */
-const LAYERS = [['wire'], ['requests'], ['client'], ['security', 'group', 'reader'], ['admin', 'producer'], ['lane']];
+const LAYERS = [['wire'], ['requests'], ['client'], ['topics', 'security'], ['group', 'reader'], ['producer'], ['lane']];
 const layerOf = new Map(LAYERS.flatMap((folders, layer) => folders.map((folder) => [folder, layer] as const)));
 const sources = globSync(`*/*.ts`, { cwd: import.meta.dirname, exclude: ['**/*.{test,fixture}.ts'] });
 

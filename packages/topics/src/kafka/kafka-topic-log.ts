@@ -5,7 +5,7 @@ import { Backoff } from '../backoff.ts';
 import { MAX_INT32, assertTopics, assertWhole } from '../whole-options.ts';
 import type { FieldsOf } from '../pull-reader.ts';
 import { LaneHeldError } from '../lane-errors.ts';
-import { TopicMismatchError } from '../topic-errors.ts';
+import { TopicMismatchError, TopicUnknownError } from '../topic-errors.ts';
 import { TopicLogError, closedError } from '../topic-log-error.ts';
 import type {
   CreatedTopics,
@@ -28,18 +28,18 @@ import type {
 import { type Availability, type AvailabilityChange, availability } from '../availability.ts';
 import { BrokerAddresses } from './client/broker-addresses.ts';
 import { assertKnownKafkajs } from './client/transport.ts';
-import { failureText, refusal, verdictOf } from './client/driver-errors.ts';
+import { failureText, passes, refusal } from './client/driver-errors.ts';
 import { Cluster, type ClusterConfig } from './client/cluster.ts';
 import { isNoneReady, refusesToken } from './client/error-kinds.ts';
-import { isCompacted } from './admin/topic-requirements.ts';
-import { createTopics, describeAllTopics, topicOffsets } from './admin/topics.ts';
+import { isCompacted } from './topics/topic-requirements.ts';
+import { createTopics } from './topics/create-topics.ts';
+import { topicOffsets } from './topics/describe-topics.ts';
 import { groupOffsets } from './reader/group-offsets.ts';
 import { awaitHandover, holderToSpare } from './lane/handover.ts';
 import { TransactionalProducer } from './producer/transactional-producer.ts';
 import { KafkaLaneWriter } from './lane/lane-writer.ts';
-import { Client } from './client/retry.ts';
+import { Client } from './client/client.ts';
 import { type GroupMembership, Member } from './group/member.ts';
-import { type Patience, patience } from './client/patience.ts';
 import { partitionOffsets } from './reader/fetch.ts';
 import { findOpenTransaction } from './reader/open-transaction.ts';
 import { Appender } from './producer/appender.ts';
@@ -51,7 +51,7 @@ import { isStaleToken } from './security/bearer-authentication.ts';
 import { type KafkaSaslOptions, authenticationOf } from './security/authentication.ts';
 import { StatePartition } from './lane/state-partition.ts';
 import { abortable, withinTime } from './client/time-limit.ts';
-import { MetadataCache } from './admin/metadata-cache.ts';
+import { TopicDirectory } from './topics/topic-directory.ts';
 import { KafkaTopicReader } from './reader/topic-reader.ts';
 
 /** Options of {@link kafkaTopicLog}. */
@@ -77,11 +77,6 @@ export interface KafkaTopicLogOptions {
   readonly sessionTimeoutMs?: number;
   /** How long a newcomer waits for a living holder to release its lane before it takes the lane, ms. Default 5000. */
   readonly handoverMs?: number;
-  /**
-   * If the user lacks a right, a call throws a `MissingRightError` ('throw'), or waits until the right is granted, as for unreachable brokers
-   * ('wait'). Default 'throw'.
-   */
-  readonly onMissingRight?: 'throw' | 'wait';
   /** Called when an outage of the brokers begins or changes, and when it ends. */
   readonly onAvailability?: (change: AvailabilityChange) => void;
 }
@@ -148,7 +143,7 @@ class KafkaTopicLog implements TopicLog {
    * ones.
    */
   readonly #admin: Client;
-  readonly #metadata: MetadataCache;
+  readonly #directory: TopicDirectory;
   readonly #sender: RecordSender;
   readonly #ends = new Map<string, number>();
   readonly #appender: Appender;
@@ -157,12 +152,6 @@ class KafkaTopicLog implements TopicLog {
   /** The open readers, each with its topic. */
   readonly #readers = new Map<{ begun(): Promise<void>; close(): Promise<void> }, string>();
   readonly #memberships = new Map<GroupMembership, string>();
-  readonly #patience = (): Patience =>
-    patience({
-      watcher: this.#availability.watcher(),
-      failureText: this.#addresses.failureText,
-      waitsForRights: this.#options.onMissingRight === 'wait',
-    });
   #brokers = 1;
   #closed: Promise<void> | undefined;
 
@@ -180,20 +169,18 @@ class KafkaTopicLog implements TopicLog {
       availability: this.#availability,
       signal: this.#closing.signal,
     };
+    this.#admin = new Client(new Cluster(this.#config));
+    this.#directory = new TopicDirectory(this.#admin);
     this.#cluster = this.#newClient();
-    this.#admin = this.#newClient();
-    this.#metadata = new MetadataCache(this.#admin);
     this.#appender = new Appender({
       session: (transactionalId, session) => this.#session(transactionalId, { ...session, signal: this.#closing.signal }),
-      patience: this.#patience,
-      explained: (fault, topicPartitions) => this.#metadata.explained(fault, topicPartitions),
-      signal: this.#closing.signal,
+      client: this.#cluster,
     });
     this.#sender = new RecordSender({
       compression: COMPRESSIONS[options.compression ?? 'gzip'],
       splitter: new BatchSplitter(),
-      maxMessageBytes: (topic) => this.#metadata.maxMessageBytes(topic),
-      refreshTopic: async (topic) => void (await this.#metadata.refresh([{ topic, partition: 0 }])),
+      maxMessageBytes: (topic) => this.#directory.maxMessageBytes(topic),
+      refreshTopic: async (topic) => void (await this.#directory.refresh([{ topic, partition: 0 }])),
     });
   }
 
@@ -224,7 +211,7 @@ class KafkaTopicLog implements TopicLog {
       } catch (error) {
         const withinMs = this.#addresses.areReached || isStaleToken(error) ? REACHABLE_WITHIN_MS : CONNECTED_WITHIN_MS;
         const isLate = performance.now() + OPEN_PAUSES.mostMs >= startedMs + withinMs;
-        if (isLate || verdictOf(error) !== 'passes' || !(error instanceof Error)) throw error;
+        if (isLate || !passes(error) || !(error instanceof Error)) throw error;
         onPassing(error);
       }
     }
@@ -238,7 +225,7 @@ class KafkaTopicLog implements TopicLog {
     assertTopics(topics);
     const { replication = 3 } = this.#options;
     const { descriptions, ...done } = await this.#admin.run((cluster) => createTopics({ cluster, topics, replication, validateOnly }));
-    this.#metadata.note(descriptions);
+    this.#directory.note(descriptions);
     return done;
   }
 
@@ -248,19 +235,19 @@ class KafkaTopicLog implements TopicLog {
   ): Promise<readonly TopicInfo[]> {
     this.#assertOpen();
     const topics =
-      names === undefined
-        ? await this.#admin.run((cluster) => describeAllTopics(cluster))
-        : await this.#metadata.refresh(names.map((topic) => ({ topic, partition: 0 })));
-    return await this.#cluster.run(async (cluster) => {
-      const infos: TopicInfo[] = [];
-      for (const [name, description] of topics) {
-        const { id, partitions } = description;
-        const offsets = withOffsets ? await topicOffsets(cluster, name, partitions) : [];
-        if (offsets !== undefined)
-          infos.push({ name, partitions, compacted: isCompacted(description), offsets, ...(id !== undefined && { id }) });
+      names === undefined ? await this.#directory.all() : await this.#directory.refresh(names.map((topic) => ({ topic, partition: 0 })));
+    const infos = Array.from(topics, async ([name, description]): Promise<readonly TopicInfo[]> => {
+      const { id, partitions } = description;
+      try {
+        const offsets = withOffsets ? await this.#cluster.run((cluster) => topicOffsets(cluster, name, partitions)) : [];
+        return [{ name, partitions, compacted: isCompacted(description), offsets, ...(id !== undefined && { id }) }];
+      } catch (error) {
+        // It was deleted, or recreated with fewer partitions, since it was described.
+        if (error instanceof TopicUnknownError) return [];
+        throw error;
       }
-      return infos;
     });
+    return (await Promise.all(infos)).flat();
   }
 
   async openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter> {
@@ -273,12 +260,10 @@ class KafkaTopicLog implements TopicLog {
       log: this.#id,
       session: (session) => this.#session(lane.name, session),
       client: this.#cluster,
-      patience: this.#patience(),
       placed: async (content) => {
-        for (const { topic, partition } of content.offsets) await this.#metadata.assertPartition(topic, partition);
-        return { ...content, records: await this.#metadata.withPartitions(content.records) };
+        for (const { topic, partition } of content.offsets) await this.#directory.assertPartition(topic, partition);
+        return { ...content, records: await this.#directory.withPartitions(content.records) };
       },
-      explained: (fault, places) => this.#metadata.explained(fault, places),
       member: () => this.#member(),
       skewMs: () => (this.#brokers > 1 ? BROKERS_APART_MS : 0),
       onClose: (closed) => this.#lanes.delete(closed),
@@ -296,7 +281,7 @@ class KafkaTopicLog implements TopicLog {
   async append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]> {
     this.#assertOpen();
     for (const record of records) assertFields(record);
-    const placed = await this.#metadata.withPartitions(records);
+    const placed = await this.#directory.withPartitions(records);
     if (placed.length === 0) return [];
     // A reader that was opened earlier from 'latest' must read these records, so wait until it knows where it starts.
     const topics = new Set(placed.map(({ topic }) => topic));
@@ -319,6 +304,7 @@ class KafkaTopicLog implements TopicLog {
     const reader = new KafkaTopicReader({
       client,
       committer: this.#cluster,
+      directory: this.#directory,
       read: options,
       fieldsOf,
       ends: this.#ends,
@@ -339,7 +325,7 @@ class KafkaTopicLog implements TopicLog {
 
   async readState(topic: string, partition: number): Promise<StateReading> {
     this.#assertOpen();
-    await this.#metadata.assertPartition(topic, partition);
+    await this.#directory.assertPartition(topic, partition);
     await this.#assertCompacted(topic);
     const state = new StatePartition({ topic, partition });
     await this.#settled();
@@ -350,22 +336,9 @@ class KafkaTopicLog implements TopicLog {
   async joinGroup(options: JoinGroupOptions): Promise<GroupMember> {
     this.#assertOpen();
     const { sessionTimeoutMs = SESSION_TIMEOUT_MS } = this.#options;
-    const faults = this.#patience();
-    const membership = new Member({
-      cluster: () => new Cluster(this.#config),
-      ...options,
-      sessionTimeoutMs,
-      waitsOut: (error) => faults.waitsOut(error),
-      onFault: (error) => faults.unavailable(error),
-      onAnswer: () => faults.available(),
-      onFailed: (error) => {
-        faults.available();
-        options.onFailed(error);
-      },
-    });
+    const membership = new Member({ cluster: () => new Cluster(this.#config), ...options, sessionTimeoutMs });
     this.#memberships.set(membership, options.group);
     const leave = async (): Promise<void> => {
-      faults.abandoned();
       this.#memberships.delete(membership);
       await membership.leave();
     };
@@ -387,7 +360,7 @@ class KafkaTopicLog implements TopicLog {
 
   async offsetSince({ topic, partition }: TopicPartition, sinceMs: number): Promise<number | undefined> {
     this.#assertOpen();
-    await this.#metadata.assertPartition(topic, partition);
+    await this.#directory.assertPartition(topic, partition);
     const offsets = await this.#cluster.run((cluster) => partitionOffsets(cluster, topic, [partition], Math.max(0, Math.ceil(sinceMs))));
     const offset = offsets.get(partition) ?? -1;
     return offset < 0 ? undefined : offset;
@@ -395,7 +368,7 @@ class KafkaTopicLog implements TopicLog {
 
   async recordLimit(topic: string): Promise<RecordLimit> {
     this.#assertOpen();
-    return await this.#metadata.recordLimit(topic);
+    return await this.#directory.recordLimit(topic);
   }
 
   close(): Promise<void> {
@@ -417,7 +390,7 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async #assertLane(lane: LaneSpec, topicPartitions: readonly TopicPartition[]): Promise<void> {
-    for (const { topic, partition } of topicPartitions) await this.#metadata.assertPartition(topic, partition);
+    for (const { topic, partition } of topicPartitions) await this.#directory.assertPartition(topic, partition);
     await this.#assertCompacted(lane.state.topic);
   }
 
@@ -429,7 +402,7 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async #assertCompacted(topic: string): Promise<void> {
-    if (isCompacted(await this.#metadata.describe(topic))) return;
+    if (isCompacted(await this.#directory.describe(topic))) return;
     throw new TopicMismatchError({ topic, reason: 'is not compacted. State needs a compacted topic.' });
   }
 
@@ -461,7 +434,7 @@ class KafkaTopicLog implements TopicLog {
   }
 
   #newClient(): Client {
-    return new Client(new Cluster(this.#config), this.#patience);
+    return new Client(new Cluster(this.#config), (error) => this.#directory.explained(error));
   }
 
   #assertOpen(): void {

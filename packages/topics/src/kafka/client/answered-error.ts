@@ -13,21 +13,24 @@ export class AnsweredError extends Error {
   readonly type: string | undefined;
   /** The topic that was refused; undefined if the whole request was. */
   declare readonly topic?: string;
+  /** The partition that was refused; undefined if the whole topic was. */
+  declare readonly partition?: number;
 
-  constructor({ errorCode: code, topic, text }: Refusal) {
+  constructor({ errorCode: code, topic, partition, text }: Refusal) {
     super(text ?? kafkajsError(code)?.message ?? `Unknown error code ${code}`);
     this.code = code;
     this.type = kafkaError(code).name ?? kafkajsError(code)?.type;
     if (topic !== undefined) this.topic = topic;
+    if (partition !== undefined) this.partition = partition;
   }
 }
 
-export function answeredError(code: number, about: { readonly topic?: string } = {}): AnsweredError {
+export function answeredError(code: number, about: Pick<Refusal, 'topic' | 'partition'> = {}): AnsweredError {
   return new AnsweredError({ errorCode: code, ...about });
 }
 
-export function unknownTopicError(topic: string): Error {
-  return answeredError(KAFKA_ERRORS.UNKNOWN_TOPIC_OR_PARTITION.code, { topic });
+export function unknownTopicError(topic: string, partition?: number): Error {
+  return answeredError(KAFKA_ERRORS.UNKNOWN_TOPIC_OR_PARTITION.code, { topic, ...(partition !== undefined && { partition }) });
 }
 
 export function refusalError(refusals: readonly Refusal[]): Error | undefined {

@@ -128,7 +128,7 @@ export class BrokerConnection {
         const mayWait = isCopied && addresses.areSeveral;
         addresses.silent(this.#address);
         isReported = true;
-        watcher.unavailable(addresses.silentReason(this.#address, mayWait), sinceMs, mayWait ? undefined : 'silent');
+        watcher.unavailable(addresses.silentReason(this.#address, mayWait), sinceMs, !mayWait);
       }
       if (checks * CHECK_MS >= limitMs + sparedMs) this.#transport.close(new Error(silenceOf(this.#address)));
     };

@@ -10,7 +10,6 @@ import { BrokerConnection, type ConnectionOptions } from './broker-connection.ts
 import { ConnectionError } from './connection-error.ts';
 import { type DriverError, chain, kindOf } from './driver-errors.ts';
 import { KAFKA_ERRORS } from './kafka-errors.ts';
-import { partitionNumbers } from './topic-metadata.ts';
 
 const NO_LEADER = -1;
 const PAUSES = { firstMs: 8, mostMs: 200 };
@@ -70,13 +69,6 @@ export class Cluster {
     return this.#nodes;
   }
 
-  /** The numbers of a topic's partitions, ascending. Throws the broker's error if it doesn't know the topic. */
-  async partitions(topic: string): Promise<readonly number[]> {
-    await this.know([topic]);
-    const found = this.#topics.get(topic);
-    return found === undefined ? [] : partitionNumbers(found);
-  }
-
   /** Forgets the leaders, so that the next request fetches them. */
   forget(): void {
     this.#topics.clear();
@@ -133,7 +125,7 @@ export class Cluster {
   protected async leaderOf({ topic, partition }: TopicPartition): Promise<string> {
     await this.know([topic]);
     const found = this.#topics.get(topic)?.partitionMetadata.find(({ partitionId }) => partitionId === partition);
-    if (found === undefined) throw unknownTopicError(topic);
+    if (found === undefined) throw unknownTopicError(topic, partition);
     const address = found.leader === NO_LEADER ? undefined : this.#nodes.get(found.leader);
     if (address === undefined) throw answeredError(KAFKA_ERRORS.LEADER_NOT_AVAILABLE.code, { topic });
     return address;
@@ -157,11 +149,9 @@ export class Cluster {
     if (unknown.length === 0) return;
     const { topicMetadata } = await this.#fetchMetadata(unknown);
     for (const found of topicMetadata) if (found.topicErrorCode === 0) this.#topics.set(found.topic, found);
-    const refused = topicMetadata.filter(({ topicErrorCode }) => topicErrorCode !== 0);
-    const [first] = refused;
-    if (first === undefined) return;
-    const error = answeredError(first.topicErrorCode);
-    throw missingRight(error, metadata.needs({ topics: refused.map(({ topic }) => topic) })) ?? error;
+    const refusals = topicMetadata.flatMap(({ topic, topicErrorCode: errorCode }) => (errorCode === 0 ? [] : [{ errorCode, topic }]));
+    const error = refusalError(refusals);
+    if (error !== undefined) throw missingRight(error, metadata.needs({ topics: unknown })) ?? error;
   }
 
   async #repeated<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {

@@ -1,9 +1,5 @@
 import { TopicLogError } from '../../topic-log-error.ts';
-import { MissingRightError } from '../../missing-right-error.ts';
 import { type ErrorKind, KAFKA_ERRORS, type KafkaErrorName, kafkaError } from './kafka-errors.ts';
-
-/** What helps against an error: another attempt, a right that must be granted, or neither. */
-export type Verdict = 'passes' | 'right' | 'final';
 
 /** Properties of the errors that the driver throws, and of their causes. */
 export interface DriverError extends Error {
@@ -11,6 +7,7 @@ export interface DriverError extends Error {
   readonly type?: string | undefined;
   readonly code?: number | string;
   readonly topic?: string;
+  readonly partition?: number;
   /** `host:port` of the broker, on an error of a connection. */
   readonly broker?: unknown;
   readonly cause?: unknown;
@@ -44,29 +41,19 @@ export function isAnswer(error: unknown, ...names: readonly KafkaErrorName[]): b
   return [...chain(error)].some((each) => codes.has(answeredCode(each)));
 }
 
-export function verdictOf(error: unknown): Verdict {
+/** True if another attempt can succeed. Otherwise the error is final. */
+export function passes(error: unknown): boolean {
   let isOfConnection = false;
   for (const each of chain(error)) {
-    if (each instanceof MissingRightError) return 'right';
-    const verdict = VERDICTS[kindOf(each) ?? 'later'];
-    if (verdict !== 'passes') return verdict;
+    if (kindOf(each) === 'final') return false;
     const { name, code } = each;
     isOfConnection ||= name === 'ConnectionError';
-    if (OWN.has(name) && !isOfConnection) return 'final';
+    if (OWN.has(name) && !isOfConnection) return false;
     if (typeof code === 'string' && (code.startsWith('HEADGATE_') || code.startsWith('ERR_TLS') || code.startsWith('ERR_SSL')))
-      return 'final';
+      return false;
   }
-  return error instanceof Error ? 'passes' : 'final';
+  return error instanceof Error;
 }
-
-const VERDICTS: Readonly<Record<ErrorKind, Verdict>> = {
-  elsewhere: 'passes',
-  again: 'passes',
-  later: 'passes',
-  fenced: 'passes',
-  right: 'right',
-  final: 'final',
-};
 
 /**
  * Returns the text of the innermost cause. If one of Headgate's own errors comes first, returns the
@@ -105,7 +92,7 @@ export function driverError(error: unknown): unknown {
 
 /** Returns the message of a final error if it is a refusal by brokers or Headgate's own error; otherwise undefined. */
 export function refusal(error: unknown): string | undefined {
-  const final = verdictOf(error) === 'final' ? driverError(error) : undefined;
+  const final = passes(error) ? undefined : driverError(error);
   return final instanceof Error && 'code' in final && isOurs(final.code) ? final.message : undefined;
 }
 

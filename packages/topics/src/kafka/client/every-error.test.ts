@@ -14,7 +14,7 @@ import {
   transactionProtocol,
   txnOffsetCommit,
 } from '../requests/transactions.ts';
-import { driverError, verdictOf } from './driver-errors.ts';
+import { driverError, passes } from './driver-errors.ts';
 import { FakeCluster } from './fake-cluster.fixture.ts';
 
 /** The codes after which the same request is sent again by `ask`: elsewhere, with fresh metadata, or to the same broker. */
@@ -22,7 +22,6 @@ const ELSEWHERE = [3, 5, 6, 9, 15, 16, 41, 56, 72, 74, 75, 100, 103, 108, 129];
 const AGAIN = [14, 51];
 /** The codes after which the work begins again, with new requests. The last two: another producer has the same transactional ID. */
 const LATER = [1, 2, 7, 8, 13, 19, 20, 22, 25, 27, 34, 36, 37, 45, 46, 48, 49, 52, 59, 60, 70, 71, 78, 79, 88, 89, 120, 47, 90];
-const RIGHTS = [29, 30, 31, 53];
 /** The codes of Kafka 4.3, and one that it doesn't have. */
 const CODES = [...Array.from({ length: 135 }, (_, index) => index - 1).filter((code) => code !== 0), 32_000];
 /** The codes that Kafka's own client repeats (org.apache.kafka.common.errors.RetriableException, 4.3.1). */
@@ -74,14 +73,14 @@ async function outcomeOf(request: Request<never, unknown>, errorCode: number): P
   const cluster = new FakeCluster(() => ({ answer: new Map(), refusals: sent++ === 0 ? [{ errorCode }] : [] }));
   const found = await cluster.ask(request, options as never).then(
     () => 'succeeds',
-    (error: unknown) => verdictOf(error),
+    (error: unknown) => (passes(error) ? 'passes' : 'final'),
   );
   return [found, sent];
 }
 
 function expected(code: number): readonly [verdict: string, requests: number] {
   if ([...ELSEWHERE, ...AGAIN].includes(code)) return ['succeeds', 2];
-  return [LATER.includes(code) ? 'passes' : RIGHTS.includes(code) ? 'right' : 'final', 1];
+  return [LATER.includes(code) ? 'passes' : 'final', 1];
 }
 
 describe('every error code of a broker', () => {

@@ -24,10 +24,6 @@ export class FakeCluster extends Cluster {
     this.#onForget();
   }
 
-  override async partitions(): Promise<readonly number[]> {
-    return await Promise.resolve([0]);
-  }
-
   override async anyBroker(): Promise<string> {
     return await Promise.resolve('any');
   }

@@ -5,10 +5,9 @@
  * - `again`: a transaction is still ending, or a coordinator is starting. The same request can succeed within a moment.
  * - `later`: the work can succeed later, with new requests.
  * - `fenced`: a newer producer of the transactional ID has taken over, or a transaction has timed out.
- * - `right`: someone must grant this user a right.
  * - `final`: a retry doesn't help.
  */
-export type ErrorKind = 'elsewhere' | 'again' | 'later' | 'fenced' | 'right' | 'final';
+export type ErrorKind = 'elsewhere' | 'again' | 'later' | 'fenced' | 'final';
 
 export interface KafkaError {
   readonly code: number;
@@ -72,9 +71,6 @@ export const KAFKA_ERRORS: Readonly<Record<string, KafkaError> & Record<KafkaErr
   UNKNOWN_MEMBER_ID: { code: 25, kind: 'later' },
   INVALID_SESSION_TIMEOUT: { code: 26, kind: 'final' },
   REBALANCE_IN_PROGRESS: { code: 27, kind: 'later' },
-  TOPIC_AUTHORIZATION_FAILED: { code: 29, kind: 'right' },
-  GROUP_AUTHORIZATION_FAILED: { code: 30, kind: 'right' },
-  CLUSTER_AUTHORIZATION_FAILED: { code: 31, kind: 'right' },
   INVALID_TIMESTAMP: {
     code: 32,
     kind: 'final',
@@ -121,7 +117,6 @@ export const KAFKA_ERRORS: Readonly<Record<string, KafkaError> & Record<KafkaErr
     text: "a broker hasn't ended a transaction yet; if this lasts, run check and see the broker logs",
   },
   TRANSACTION_COORDINATOR_FENCED: { code: 52, kind: 'later' },
-  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: { code: 53, kind: 'right' },
   KAFKA_STORAGE_ERROR: { code: 56, kind: 'elsewhere' },
   SASL_AUTHENTICATION_FAILED: { code: 58, kind: 'final', cure: 'Check the credentials (sasl).' },
   UNKNOWN_PRODUCER_ID: { code: 59, kind: 'later' },

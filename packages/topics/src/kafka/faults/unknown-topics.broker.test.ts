@@ -10,7 +10,7 @@ import { plainKafka } from './committed-records.fixture.ts';
 const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 /**
- * How long a topic stays unknown: longer than a response takes (a few ms), and shorter than the time for which the driver repeats its query (3 s).
+ * How long a topic stays unknown: longer than a response takes (a few ms), and shorter than the time for which the driver repeats its query (1 s).
  */
 const UNKNOWN_FOR_MS = 300;
 const OWN = randomUUID();

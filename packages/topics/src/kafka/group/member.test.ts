@@ -8,13 +8,13 @@ const UNKNOWN_MEMBER_ID = 25;
 const REBALANCE_IN_PROGRESS = 27;
 
 /** A group whose broker takes each newcomer, and ends each heartbeat with the next of `ends`. Its requests are written down in order. */
-function groupOf(ends: (Error | number)[]) {
+function groupOf(ends: (Error | number)[], faults: string[]) {
   const asked: string[] = [];
   const over = Promise.withResolvers<void>();
   let newcomers = 0;
   const cluster = (): FakeCluster => {
     asked.push('connect');
-    return new FakeCluster(async (api, { memberId = '' }: { readonly memberId?: string }) => {
+    const fake = new FakeCluster(async (api, { memberId = '' }: { readonly memberId?: string }) => {
       if (api === 'DescribeGroups') return { answer: { state: 'Stable', members: [] } };
       asked.push(`${api} ${memberId}`);
       if (api === 'JoinGroup') {
@@ -29,13 +29,16 @@ function groupOf(ends: (Error | number)[]) {
       if (end instanceof Error) throw end;
       return { refusals: end === undefined ? [] : [{ errorCode: end }] };
     });
+    const watcher = { unavailable: (reason: string) => faults.push(reason), available: () => undefined, abandoned: () => undefined };
+    return Object.assign(fake, { config: { ...fake.config, availability: { watcher: () => watcher, close: () => undefined } } });
   };
   return { cluster, asked, over: over.promise };
 }
 
 it('a member keeps its ID over a lost connection and a rebalance, and is a newcomer only after the group has forgotten it', async () => {
-  const { cluster, asked, over } = groupOf([new Error('connection lost'), REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, answeredError(7)]);
   const faults: string[] = [];
+  const ends = [new Error('connection lost'), REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, answeredError(7)];
+  const { cluster, asked, over } = groupOf(ends, faults);
   const told: string[] = [];
   const member = new Member({
     cluster,
@@ -45,7 +48,6 @@ it('a member keeps its ID over a lost connection and a rebalance, and is a newco
     sessionTimeoutMs: 6_000,
     onAssigned: (partitions) => told.push(`${partitions.length} of ${member.memberId}`),
     onUncertain: () => told.push('uncertain'),
-    onFault: ({ message }) => faults.push(message),
     onFailed: ({ message }) => faults.push(`final: ${message}`),
   });
   await member.joined;

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../../backoff.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
+import type { AvailabilityWatcher } from '../../availability.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import { unknownTopicError } from '../client/answered-error.ts';
 import { silenceOf } from '../client/broker-addresses.ts';
 import type { Cluster } from '../client/cluster.ts';
-import { driverError, isAnswer, verdictOf } from '../client/driver-errors.ts';
+import { driverError, isAnswer, passes } from '../client/driver-errors.ts';
 import { abortable } from '../client/time-limit.ts';
-import { topicMetadata } from '../client/topic-metadata.ts';
+import { topicMetadata } from '../topics/topic-metadata.ts';
 import { type GroupDescription, describeGroup, heartbeat, joinGroup, leaveGroup, syncGroup } from '../requests/groups.ts';
 import { PROTOCOL, assignments } from './assignments.ts';
 import { disagreementError, disagrees, waitForAgreement } from './group-agreement.ts';
@@ -41,12 +42,6 @@ export interface GroupMembershipOptions {
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
   /** Called when the session may have ended, because the brokers didn't respond. Other members may own the partitions by now. */
   readonly onUncertain: () => void;
-  /** True for an error that the member waits out. Default: every temporary error. */
-  readonly waitsOut?: (error: Error) => boolean;
-  /** Called when a request to the group has failed or lost its connection, and the member retries. */
-  readonly onFault?: (error: Error) => void;
-  /** Called when a response shows that the group works. */
-  readonly onAnswer?: () => void;
   /**
    * Called once if a membership that had begun has ended for good, for example with a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT). Just before
    * that, `onAssigned` is called without partitions.
@@ -88,7 +83,7 @@ export class Member implements GroupMembership {
   #memberId = NO_MEMBER;
   #joins = 0;
   #started = false;
-  #lacksRight = false;
+  #watcher: AvailabilityWatcher | undefined;
 
   constructor(options: GroupMembershipOptions) {
     this.#options = options;
@@ -113,6 +108,7 @@ export class Member implements GroupMembership {
   }
 
   async leave(): Promise<void> {
+    this.#watcher?.abandoned();
     this.#session.close();
     const left = new Error('This process has left the group.');
     this.#stopped.abort(left);
@@ -126,8 +122,7 @@ export class Member implements GroupMembership {
       const fault = await this.#live();
       if (this.#stopped.signal.aborted) break;
       const failure = this.#finalOf(fault);
-      this.#lacksRight = verdictOf(fault) === 'right';
-      if (failure === undefined) this.#options.onFault?.(fault);
+      if (failure === undefined) this.#watcher?.unavailable(this.#cluster?.config.addresses.failureText(fault) ?? fault.message);
       else this.#fail(failure);
       if (this.#joins > joins) backoff.reset();
       await backoff.pause(this.#stopped.signal).catch(() => undefined);
@@ -137,10 +132,10 @@ export class Member implements GroupMembership {
 
   /** The error to give up with, or undefined if another connection may succeed. */
   #finalOf(error: Error): Error | undefined {
-    const { group, waitsOut = (fault) => verdictOf(fault) === 'passes' } = this.#options;
+    const { group } = this.#options;
     if (isAnswer(error, 'INCONSISTENT_GROUP_PROTOCOL')) return takenError(group, error);
     if (isAnswer(error, 'INVALID_SESSION_TIMEOUT')) return sessionError(this.#sessionTimeoutMs, error);
-    if (waitsOut(error)) return undefined;
+    if (passes(error)) return undefined;
     const final = driverError(error);
     return final instanceof Error ? final : error;
   }
@@ -151,6 +146,7 @@ export class Member implements GroupMembership {
     const signal = AbortSignal.any([this.#attempt.signal, this.#stopped.signal]);
     const cluster = this.#options.cluster();
     this.#cluster = cluster;
+    this.#watcher ??= cluster.config.availability.watcher();
     try {
       return await abortable(this.#belong(cluster, signal), signal);
     } catch (error) {
@@ -178,15 +174,14 @@ export class Member implements GroupMembership {
 
   /** Joins the group, and stays until its members or partitions change. */
   async #generation(cluster: Cluster, signal: AbortSignal): Promise<void> {
-    const { group: groupId, topics, onAnswer } = this.#options;
+    const { group: groupId, topics } = this.#options;
     const common = { groupId, sessionTimeoutMs: this.#sessionTimeoutMs };
     const metadata = encodeMetadata(topics, { owned: this.#session.join(), agreement: this.#agreement });
     const joined = await cluster.ask(joinGroup, { ...common, memberId: this.#memberId, protocol: PROTOCOL, metadata });
     const { memberId, generationId, leaderId, members } = joined;
     this.#memberId = memberId;
     signal.throwIfAborted();
-    // After a missing right, the next response may be the same refusal, so only a completed join shows that the group works again.
-    if (!this.#lacksRight) onAnswer?.();
+    this.#watcher?.available();
     if (joined.mustJoinAgain) return;
     const isLeader = leaderId === memberId;
     const partitions = isLeader ? await this.#partitions(cluster) : [];
@@ -220,7 +215,7 @@ export class Member implements GroupMembership {
 
   #joined(cluster: Cluster, joined: Joined, isLeader: boolean): void {
     this.#joins++;
-    this.#options.onAnswer?.();
+    this.#watcher?.available();
     this.#session.joined(joined);
     if (joined.partitions.length > 0 || isLeader) this.#begin();
     else void this.#askWhyNone(cluster, this.#joins);
@@ -258,6 +253,7 @@ export class Member implements GroupMembership {
   }
 
   #fail(failure: Error): void {
+    this.#watcher?.available();
     this.#session.close();
     this.#stopped.abort(failure);
     if (!this.#started) return this.#first.reject(failure);

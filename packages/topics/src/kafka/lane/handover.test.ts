@@ -1,7 +1,7 @@
 import type { Cluster } from '../client/cluster.ts';
 import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
-import type { Client } from '../client/retry.ts';
+import type { Client } from '../client/client.ts';
 import type { GroupDescription } from '../requests/groups.ts';
 import { awaitHandover } from './handover.ts';
 import type { LaneHolder } from './lane-log.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LaneHolder } from './lane-log.ts';
 import type { KafkaLaneWriter } from './lane-writer.ts';
-import type { Client } from '../client/retry.ts';
+import type { Client } from '../client/client.ts';
 import { withinTime } from '../client/time-limit.ts';
 import { describeGroup } from '../requests/groups.ts';
 

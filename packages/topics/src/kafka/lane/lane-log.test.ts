@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Cluster } from '../client/cluster.ts';
 import { FakeCluster } from '../client/fake-cluster.fixture.ts';
-import type { Client } from '../client/retry.ts';
+import type { Client } from '../client/client.ts';
 import { stored } from '../wire/any-batch.fixture.ts';
 import { LaneLog } from './lane-log.ts';
 

@@ -6,14 +6,12 @@ import { TopicLogError } from '../../topic-log-error.ts';
 import { TopicLostError } from '../../topic-errors.ts';
 import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
 import type { LiveState } from '../../state-reading.ts';
-import type { LaneSpec, LaneTransaction, StateReading, TopicPartition } from '../../topic-log.ts';
+import type { LaneSpec, LaneTransaction, StateReading } from '../../topic-log.ts';
 import { type TransactionContent, collectTransaction, stateChanges } from '../../transaction-content.ts';
 import { isFenced } from '../client/error-kinds.ts';
-import type { Patience } from '../client/patience.ts';
 import { type LaneHolder, LaneLog } from './lane-log.ts';
-import { type Client, retry } from '../client/retry.ts';
+import type { Client } from '../client/client.ts';
 import { abortable } from '../client/time-limit.ts';
-import { byPartition } from '../producer/record-sender.ts';
 import { Places } from '../producer/transactional-producer.ts';
 import type { TransactionSession, TransactionSessionOptions } from '../producer/transaction-session.ts';
 
@@ -24,11 +22,8 @@ export interface KafkaLaneWriterOptions {
   /** Creates a session with a new producer of the lane's transactional ID. */
   readonly session: (options: Pick<TransactionSessionOptions, 'places' | 'written' | 'noted' | 'notes' | 'signal'>) => TransactionSession;
   readonly client: Client;
-  readonly patience: Patience;
   /** Chooses the partitions of records without one. Throws for records that can't be written. */
   readonly placed: (content: TransactionContent) => Promise<TransactionContent>;
-  /** As `MetadataCache.explained`. */
-  readonly explained: (fault: unknown, topicPartitions: readonly TopicPartition[]) => Promise<unknown>;
   readonly member: () => LaneHolder['member'];
   /** Maximum difference between the clocks of two brokers, ms. */
   readonly skewMs: () => number;
@@ -78,7 +73,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
 
   /** Reads the lane's log to its end. Resolves to the holder that it names; undefined if no process has held the lane. */
   async currentHolder(): Promise<LaneHolder | undefined> {
-    await retry(() => this.#log.readToEnd(), { patience: this.#options.patience, signal: this.#over.signal });
+    await this.#options.client.run(() => this.#log.readToEnd(), this.#over.signal);
     return this.#log.holder;
   }
 
@@ -112,7 +107,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
         await session.write({ records: [this.#holderRecord({ nonce: randomUUID() })], offsets: [] });
       await session.write(content, id);
       this.#log.counted = id.number;
-    }, content).catch((error: unknown) => {
+    }).catch((error: unknown) => {
       // If `counted` has reached this number, the log has the transaction, although its writer got an error, or has lost the lane.
       if (this.#log.counted >= id.number) return;
       if (this.#session === undefined && !(error instanceof LaneLostError))
@@ -138,12 +133,9 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     await session?.settle();
   }
 
-  /** Runs `work`, which writes `content`, with a session. After a temporary error, takes the lane again and repeats `work`. */
-  async #untilDone(
-    work: (session: TransactionSession) => Promise<void>,
-    { records, offsets }: TransactionContent = { records: [], offsets: [] },
-  ): Promise<void> {
-    const { lane, patience, explained } = this.#options;
+  /** Runs `work` with a session. After a temporary error, takes the lane again and repeats `work`. */
+  async #untilDone(work: (session: TransactionSession) => Promise<void>): Promise<void> {
+    const { client } = this.#options;
     const { signal } = this.#over;
     const whenFenced = new Backoff(FENCED_PAUSES);
     const attempt = async (): Promise<void> => {
@@ -154,14 +146,14 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
         this.#session?.close();
         this.#session = undefined;
         if (isFenced(error)) await whenFenced.pause(signal);
-        throw await explained(error, [lane.state, ...(lane.writes ?? []), ...byPartition(records).values(), ...offsets]);
+        throw error;
       }
     };
-    await retry(attempt, { patience, signal }).catch(async (error: unknown) => {
+    await client.run(attempt, signal).catch(async (error: unknown) => {
       // Taking the lane again ends the failed transaction, and shows whether it counts. Otherwise its records would keep readers waiting until it
       // times out.
       if (!signal.aborted && !(error instanceof LaneLostError))
-        this.#session = await retry(() => this.#take(), { patience, signal }).catch(() => undefined);
+        this.#session = await client.run(() => this.#take(), signal).catch(() => undefined);
       throw error;
     });
   }

@@ -3,7 +3,7 @@ import { textOf, textRecord } from '../../record-fields.ts';
 import { TopicLostError } from '../../topic-errors.ts';
 import type { LaneSpec, TopicRecord } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
-import { partitionsOf, fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets } from '../reader/fetch.ts';
+import { fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets } from '../reader/fetch.ts';
 
 /** Prefix of the keys that the driver itself keeps in a lane's state. */
 export const OWN_KEYS = '$lane/';
@@ -57,7 +57,6 @@ export class StatePartition {
   /** Reads to the current last stable offset. Throws a `TopicLostError` if the partition has lost records. */
   async readToEnd({ cluster, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
     const { topic, partition } = this.topicPartition;
-    await partitionsOf(cluster, topic, [partition]);
     const end = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
     let movedMs = performance.now();
     for (let at = await this.#position(cluster); at < end;) {
@@ -73,7 +72,6 @@ export class StatePartition {
    * Reads until `isLast` returns true; throws after 60 s. It doesn't end at the current last stable offset, which any open transaction holds back.
    */
   async readUntil(cluster: Cluster, isLast: (record: StateRecord) => boolean): Promise<void> {
-    await partitionsOf(cluster, this.topicPartition.topic, [this.topicPartition.partition]);
     const deadline = performance.now() + LONGEST_READ_MS;
     let seen = false;
     while (!seen) {

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { SerialQueue } from '../../serial-queue.ts';
-import type { NewRecord, RecordPosition, TopicPartition } from '../../topic-log.ts';
+import type { NewRecord, RecordPosition } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
-import type { Patience } from '../client/patience.ts';
-import { retry } from '../client/retry.ts';
+import type { Client } from '../client/client.ts';
 import type { SentRecords } from './record-sender.ts';
 import { Places } from './transactional-producer.ts';
 import type { Noted, TransactionSession, TransactionSessionOptions } from './transaction-session.ts';
@@ -11,11 +10,7 @@ import type { Noted, TransactionSession, TransactionSessionOptions } from './tra
 export interface AppenderOptions {
   /** Creates a session with a new producer of the transactional ID. */
   readonly session: (transactionalId: string, options: Pick<TransactionSessionOptions, 'places' | 'noted'>) => TransactionSession;
-  readonly patience: () => Patience;
-  /** As `MetadataCache.explained`. */
-  readonly explained: (fault: unknown, topicPartitions: readonly TopicPartition[]) => Promise<unknown>;
-  /** Aborts when the log is closed. */
-  readonly signal: AbortSignal;
+  readonly client: Client;
 }
 
 type PlacedRecord = NewRecord & { readonly partition: number };
@@ -50,7 +45,7 @@ export class Appender {
     const id = { incarnation: this.#incarnation, number: (this.#number += 1) };
     /** Earlier attempts at this append: the newest complete one, and those after it. */
     let noted: readonly Noted[] = [];
-    const { session: newSession, patience, signal, explained } = this.#options;
+    const { session: newSession, client } = this.#options;
     const attempt = async (): Promise<readonly RecordPosition[]> => {
       const isNew = this.#session === undefined;
       const session = (this.#session ??= newSession(`append-${this.#incarnation}`, {
@@ -66,10 +61,10 @@ export class Appender {
         const { newest } = session;
         if (newest?.id.number === id.number) noted = [...(newest.isWhole ? [] : noted), newest];
         this.close();
-        throw await explained(error, records);
+        throw error;
       }
     };
-    return await retry(attempt, { patience: patience(), signal });
+    return await client.run(attempt);
   }
 }
 

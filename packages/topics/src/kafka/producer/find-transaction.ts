@@ -3,7 +3,7 @@ import { partitionKey } from '../../topic-partition.ts';
 import type { ProducerEpoch } from '../requests/transactions.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { READ_UNCOMMITTED } from '../requests/offsets.ts';
-import { fetchBatches, isOutOfRange, partitionOffsets, partitionsOf } from '../reader/fetch.ts';
+import { fetchBatches, isOutOfRange, partitionOffsets } from '../reader/fetch.ts';
 import { type FetchedBatch, isCommit } from '../wire/read-batches.ts';
 import type { SentBatch } from './record-sender.ts';
 import type { TransactionId } from './transaction-law.ts';
@@ -40,7 +40,6 @@ export async function findTransaction(cluster: Cluster, note: TransactionNote): 
 
 async function findPart(cluster: Cluster, producer: ProducerEpoch, part: TransactionPart): Promise<FoundPart> {
   const { topic, partition } = part;
-  await partitionsOf(cluster, topic);
   const records: TopicRecord<Uint8Array>[] = [];
   for (let { from: offset } = part; ;) {
     const fetched = await fetchBatches(cluster, { topic, partition, offset, maxWaitMs: WAIT_MS, isolationLevel: READ_UNCOMMITTED }).catch(

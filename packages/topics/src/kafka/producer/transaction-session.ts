@@ -7,7 +7,7 @@ import { partitionKey } from '../../topic-partition.ts';
 import type { TransactionContent } from '../../transaction-content.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { unknownTopicError } from '../client/answered-error.ts';
-import { certainTopicMetadata, partitionCount } from '../client/topic-metadata.ts';
+import { certainTopicMetadata, partitionCount } from '../topics/topic-metadata.ts';
 import { committedOffsets } from '../reader/group-offsets.ts';
 import { type WhichOffset, listOffsets } from '../requests/offsets.ts';
 import { describeProducers } from '../requests/transactions.ts';
@@ -198,7 +198,7 @@ export class TransactionSession {
     }
     // A partition that was missing when this session began may exist now, with an open transaction that only a new session can end.
     const reappeared = topicPartitions.find((place) => !this.#exists(place));
-    if (reappeared !== undefined) throw unknownTopicError(reappeared.topic);
+    if (reappeared !== undefined) throw unknownTopicError(reappeared.topic, reappeared.partition);
     places.add({ topicPartitions, offsets });
     await producer.begin(topicPartitions);
     // Send the offsets before the records, because a later session treats a transaction as written if it finds all of its records.

@@ -1,10 +1,7 @@
-import { TopicUnknownError } from '../../topic-errors.ts';
 import type { TopicRecord } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { isAnswer } from '../client/driver-errors.ts';
-import { isTopicUnknown } from '../client/error-kinds.ts';
-import { certainTopicMetadata, hasPartition, partitionCount, partitionNumbers } from '../client/topic-metadata.ts';
 import { type AbortedTransaction, type FetchedPartition, fetch } from '../requests/fetch.ts';
 import { READ_COMMITTED, type WhichOffset, listOffsets } from '../requests/offsets.ts';
 import { describeConfigs } from '../requests/topics.ts';
@@ -48,27 +45,6 @@ export function nextMaxBytes(before?: { readonly maxBytes: number; readonly reco
   const { maxBytes = BYTES.first, records = 0 } = before ?? {};
   if (records > RECORDS_AT_ONCE) return Math.max(BYTES.least, maxBytes / 2);
   return records > 0 && records < RECORDS_AT_ONCE / 4 ? Math.min(BYTES.most, 2 * maxBytes) : maxBytes;
-}
-
-/**
- * The numbers of a topic's partitions, ascending. Throws a `TopicUnknownError` if the cluster doesn't have the topic, or one of the `wanted`
- * partitions. A broker that says so can lag, so this is believed only after `certainTopicMetadata`.
- */
-export async function partitionsOf(cluster: Cluster, topic: string, wanted: readonly number[] = []): Promise<readonly number[]> {
-  let cause: unknown;
-  const known = await cluster.partitions(topic).catch((error: unknown): readonly number[] => {
-    if (!isTopicUnknown(error)) throw error;
-    cause = error;
-    return [];
-  });
-  if (known.length > 0 && wanted.every((partition) => known.includes(partition))) return known;
-  cluster.forget();
-  const found = (await certainTopicMetadata(cluster, new Map([[topic, 1 + Math.max(0, ...wanted)]]))).get(topic);
-  if (found === undefined) throw new TopicUnknownError({ topic, partition: null, partitions: null }, { cause });
-  const partitions = partitionCount(found);
-  const missing = wanted.filter((partition) => !hasPartition(partitions, partition));
-  if (missing.length > 0) throw new TopicUnknownError({ topic, partition: Math.max(...missing), partitions }, { cause });
-  return partitionNumbers(found);
 }
 
 /** Fetches one offset of each partition (`ListOffsetsOptions.which`). Resolves to the offsets by partition. */

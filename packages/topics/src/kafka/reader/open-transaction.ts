@@ -2,13 +2,12 @@ import type { OpenTransaction, TopicPartition } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { READ_UNCOMMITTED } from '../requests/offsets.ts';
 import { readBatches } from '../wire/read-batches.ts';
-import { partitionsOf, fetchPartition, isOutOfRange, partitionOffsets } from './fetch.ts';
+import { fetchPartition, isOutOfRange, partitionOffsets } from './fetch.ts';
 
 /**
  * Finds the earliest open transaction of a partition, which begins at the partition's last stable offset. Undefined if every transaction has ended.
  */
 export async function findOpenTransaction(cluster: Cluster, { topic, partition }: TopicPartition): Promise<OpenTransaction | undefined> {
-  await partitionsOf(cluster, topic, [partition]);
   const offset = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
   const request = { topic, partition, offset, maxWaitMs: 0, maxBytes: 1, isolationLevel: READ_UNCOMMITTED };
   const batches = await fetchPartition(cluster, request).then(

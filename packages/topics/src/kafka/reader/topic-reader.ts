@@ -6,9 +6,9 @@ import { partitionKey } from '../../topic-partition.ts';
 import type { OffsetCommit, ReadOptions, TopicRecord } from '../../topic-log.ts';
 import { commitGroupOffset, groupOffsets } from './group-offsets.ts';
 import type { Cluster } from '../client/cluster.ts';
-import type { Client } from '../client/retry.ts';
-import { partitionsOf, fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets } from './fetch.ts';
-import { topicMetadata } from '../client/topic-metadata.ts';
+import type { Client } from '../client/client.ts';
+import { fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets } from './fetch.ts';
+import type { TopicDirectory } from '../topics/topic-directory.ts';
 
 /** How long a broker waits for new records before it responds without any. */
 const LONG_POLL_MS = 1_000;
@@ -24,6 +24,7 @@ export interface KafkaTopicReaderOptions<Field extends string | Uint8Array> {
   readonly client: Client;
   /** Commits offsets, even after the reader has ended. */
   readonly committer: Client;
+  readonly directory: TopicDirectory;
   readonly read: ReadOptions;
   readonly fieldsOf: FieldsOf<Field>;
   /** By `partitionKey`, the highest end that the log's readers have seen. */
@@ -84,8 +85,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     const { topic, partitions, from = 'earliest' } = this.#options.read;
     const wrong = wrongStart(from, partitions ?? []);
     if (wrong !== undefined) throw new RangeError(wrong);
-    const known = await partitionsOf(cluster, topic, partitions);
-    const wanted = partitions ?? known;
+    const wanted = partitions ?? (await this.#options.directory.partitions(topic));
     await this.#options.settled();
     return await this.#positions(cluster, wanted, from);
   }
@@ -162,7 +162,6 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     const { topic, follow = false } = this.#options.read;
     const { partition, next: offset, end } = position;
     return await this.#run(async (cluster) => {
-      await partitionsOf(cluster, topic, [partition]);
       try {
         const maxBytes = this.#maxBytes;
         const { records, next, lastStable } = await fetchRecords(cluster, { topic, partition, offset, maxWaitMs: LONG_POLL_MS, maxBytes });
@@ -205,7 +204,6 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     const { topic } = this.#options.read;
     const partitions = positions.map(({ partition }) => partition);
     await this.#run(async (cluster) => {
-      await partitionsOf(cluster, topic, partitions);
       const ends = await partitionOffsets(cluster, topic, partitions, 'stable');
       for (const position of positions) {
         const end = ends.get(position.partition) ?? position.end;
@@ -220,9 +218,8 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     const { topic, partitions } = this.#options.read;
     if (partitions !== undefined || performance.now() - this.#partitionsCheckedMs < PARTITIONS_CHECK_MS) return;
     await this.#run(async (cluster) => {
-      const found = (await topicMetadata(cluster, [topic])).get(topic)?.partitionMetadata ?? [];
       const known = new Set(positions.map(({ partition }) => partition));
-      const added = found.map(({ partitionId }) => partitionId).filter((partition) => !known.has(partition));
+      const added = (await this.#options.directory.partitions(topic)).filter((partition) => !known.has(partition));
       if (added.length === 0) return;
       cluster.forget();
       positions.unshift(...(await this.#positions(cluster, added, 'earliest')));
@@ -237,7 +234,6 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     for (let check = 0; check < LOSS_CHECKS; check += 1) {
       if (check > 0) await sleep(LOSS_CHECK_PAUSE_MS, undefined, { signal: this.#over.signal });
       cluster.forget();
-      await partitionsOf(cluster, topic, [partition]);
       end = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
       if (end >= reached) return;
     }

@@ -71,7 +71,7 @@ export const fetch: Request<FetchOptions, PartitionAnswers<FetchedPartition>> = 
         from.int32();
         const batches = from.bytes();
         if (errorCode === 0) answer.set(partitionKey({ topic, partition }), { highWatermark, lastStable, aborted, batches });
-        else refusals.push({ errorCode, topic });
+        else refusals.push({ errorCode, topic, partition });
       });
     });
     if (answer.size === 0 && refusals.length === 0 && throttleMs <= 0) throw new Error('The broker sent an empty response to a fetch.');

@@ -1,7 +1,7 @@
 import type { TopicPartition } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import { readPartitions, refusalsOf, writePartitions } from './partition-answers.ts';
-import { type AboutPartitions, type PartitionAnswers, type Request, rights, topicRights } from './request.ts';
+import { type AboutPartitions, type PartitionAnswers, type Refusal, type Request, rights, topicRights } from './request.ts';
 
 const ANY_REPLICA = -1;
 /** Isolation levels of ListOffsets and Fetch. */
@@ -66,7 +66,7 @@ export const offsetFetch: Request<OffsetFetchOptions, PartitionAnswers<Committed
   read(from) {
     const throttleMs = from.int32();
     const answer = new Map<string, CommittedOffset>();
-    const codes: number[] = [];
+    const refusals: Refusal[] = [];
     from.array(() => {
       const topic = from.string();
       from.array(() => {
@@ -77,14 +77,14 @@ export const offsetFetch: Request<OffsetFetchOptions, PartitionAnswers<Committed
         from.string();
         const errorCode = from.int16();
         const isPending = errorCode === UNSTABLE_OFFSET_COMMIT;
-        if (!isPending) codes.push(errorCode);
+        if (errorCode !== 0 && !isPending) refusals.push({ errorCode, ...place });
         answer.set(partitionKey(place), { offset, isPending });
         from.tags();
       });
       from.tags();
     });
-    codes.push(from.int16());
-    return { throttleMs, refusals: codes.flatMap(refusalsOf), answer };
+    refusals.push(...refusalsOf(from.int16()));
+    return { throttleMs, refusals, answer };
   },
 };
 

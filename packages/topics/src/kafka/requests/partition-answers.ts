@@ -44,14 +44,14 @@ export function readPartitions<Value>(
   readRest: (place: TopicPartition) => Value,
 ): Omit<Answered<PartitionAnswers<Value>>, 'throttleMs'> {
   const answer = new Map<string, Value>();
-  const codes: { readonly topic: string; readonly errorCode: number }[] = [];
+  const codes: (TopicPartition & { readonly errorCode: number })[] = [];
   const answered = new Set<string>();
   from.array(() => {
     const topic = from.string();
     from.array(() => {
       const place = { topic, partition: from.int32() };
       const errorCode = from.int16();
-      codes.push({ topic, errorCode });
+      codes.push({ ...place, errorCode });
       answered.add(partitionKey(place));
       const value = readRest(place);
       if (errorCode === 0) answer.set(partitionKey(place), value);

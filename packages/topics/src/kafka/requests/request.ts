@@ -50,6 +50,8 @@ export interface Refusal {
   readonly errorCode: number;
   /** The refused topic. Undefined if the whole request was refused, and nothing of it was done. */
   readonly topic?: string;
+  /** The refused partition. Undefined if the whole topic was refused. */
+  readonly partition?: number;
   /** The broker's own text, if it sends one. */
   readonly text?: string;
 }

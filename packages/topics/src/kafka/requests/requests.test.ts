@@ -413,7 +413,7 @@ it('has no value for a refused partition, which is requested again', () => {
   );
   const { answer, refusals } = readPartitions(new AnswerReader(Buffer.concat([...body.pieces]), false), asked, ({ topic }) => topic);
   expect([...answer]).toEqual([['pages-0', 'pages']]);
-  expect(refusals).toEqual([{ topic: 'state', errorCode: 6 }]);
+  expect(refusals).toEqual([{ topic: 'state', partition: 0, errorCode: 6 }]);
 });
 
 it('keeps the code of an error that kafkajs doesn’t know', async () => {

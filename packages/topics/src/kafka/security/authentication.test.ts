@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { answeredError } from '../client/answered-error.ts';
 import { ConnectionError } from '../client/connection-error.ts';
-import { verdictOf } from '../client/driver-errors.ts';
+import { passes } from '../client/driver-errors.ts';
 import { type KafkaPasswordOptions, authenticationOf } from './authentication.ts';
 import { scram } from './scram.ts';
 
@@ -37,7 +37,7 @@ describe.each(['plain', 'scram-sha-256', 'scram-sha-512'] as const)('%s', (mecha
   it('a lost connection is temporary', async () => {
     const error = await fault(mechanism, lost);
     expect(error).toMatchObject({ name: 'ConnectionError', message: 'lost' });
-    expect(verdictOf(error)).toBe('passes');
+    expect(passes(error)).toBe(true);
   });
 
   it('a refusal is final', async () => {
@@ -46,28 +46,27 @@ describe.each(['plain', 'scram-sha-256', 'scram-sha-512'] as const)('%s', (mecha
       `Broker broker:9092 rejected user "alice" (${mechanism}): SASL Authentication failed. ` +
         'Check the name and password (sasl). The password may have changed, or the user may have been deleted.',
     );
-    expect(verdictOf(error)).toBe('final');
+    expect(passes(error)).toBe(false);
   });
 
-  it('a request out of order is temporary', async () => expect(verdictOf(await fault(mechanism, answered(34)))).toBe('passes'));
+  it('a request out of order is temporary', async () => expect(passes(await fault(mechanism, answered(34)))).toBe(true));
 });
 
 describe.each(['scram-sha-256', 'scram-sha-512'] as const)('%s', (mechanism) => {
   it('a broker that doesn’t know the password is a final error', async () => {
     const error = await fault(mechanism, challenge, () => 'v=bm90IGl0');
     expect(error.message).toContain('Invalid server signature');
-    expect(verdictOf(error)).toBe('final');
+    expect(passes(error)).toBe(false);
   });
 
   it('a broker that only knows how long a signature is, is a final error', async () => {
     const signature = Buffer.alloc(mechanism === 'scram-sha-256' ? 32 : 64).toString('base64');
     const error = await fault(mechanism, challenge, () => `v=${signature}`);
     expect(error.message).toContain('Invalid server signature');
-    expect(verdictOf(error)).toBe('final');
+    expect(passes(error)).toBe(false);
   });
 
-  it('a connection lost after the challenge is temporary', async () =>
-    expect(verdictOf(await fault(mechanism, challenge, lost))).toBe('passes'));
+  it('a connection lost after the challenge is temporary', async () => expect(passes(await fault(mechanism, challenge, lost))).toBe(true));
 });
 
 describe.each([

@@ -59,7 +59,7 @@ export function isStaleToken(error: unknown): boolean {
 }
 
 /**
- * The token has expired or was refused, and a fresh one will come. The error has no Headgate code, because `verdictOf` would then treat it as final.
+ * The token has expired or was refused, and a fresh one will come. The error has no Headgate code, because `passes` would then treat it as final.
  */
 class StaleTokenError extends Error {
   override readonly name = 'StaleTokenError';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
+import { answeredError } from '../client/answered-error.ts';
+import type { Cluster } from '../client/cluster.ts';
+import { withinTime } from '../client/time-limit.ts';
 import { type Metadata, type TopicMetadata, metadata } from '../requests/topics.ts';
-import { answeredError } from './answered-error.ts';
-import type { Cluster } from './cluster.ts';
-import { withinTime } from './time-limit.ts';
 
 export type FoundTopics = ReadonlyMap<string, TopicMetadata>;
 
@@ -12,12 +12,9 @@ const ABSENT: ReadonlySet<number> = new Set([3, 17]);
 /** TOPIC_AUTHORIZATION_FAILED: the broker hides whether the topic exists. */
 const HIDDEN = 29;
 
-/**
- * How long brokers are queried for a topic that they don't know. A broker that has just started, or lags behind, may not know it yet.
- */
-const CERTAIN_WITHIN_MS = 3_000;
+/** How long all brokers must not know a topic, or respond at all, before it counts as missing. A broker learns of a new topic a moment late. */
+const CERTAIN_WITHIN_MS = 1_000;
 const POLL_MS = 200;
-const ANSWER_WITHIN_MS = 1_000;
 
 /**
  * The topics as one broker knows them now; the result omits topics that it doesn't know. `topics`: null for all. Throws a `MissingRightError`
@@ -28,43 +25,40 @@ export async function topicMetadata(cluster: Cluster, topics: readonly string[] 
 }
 
 /**
- * The topics as the cluster knows them. A topic counts as missing, or as having fewer partitions than `wanted`, only after the brokers have been
- * queried in turn for about 3 s. All topics of a call share the wait.
+ * The topics as the cluster knows them. A topic counts as missing, or as having fewer partitions than `wanted`, only if no broker says otherwise for
+ * about 1 s. Brokers that don't respond are ignored. All topics of a call share the wait.
  */
 export async function certainTopicMetadata(cluster: Cluster, wanted: ReadonlyMap<string, number>): Promise<FoundTopics> {
   const names = [...wanted.keys()];
   const found = new Map<string, TopicMetadata>();
-  if (wanted.size === 0) return found;
   const isComplete = (name: string): boolean => partitionCount(found.get(name)) >= Math.max(1, wanted.get(name) ?? 1);
   const deadline = performance.now() + CERTAIN_WITHIN_MS;
+  let brokers: readonly (string | undefined)[] = [undefined];
+  let fault: unknown;
   let hasAnswer = false;
-  for (let turn = 0; ; turn += 1) {
-    try {
-      const answer = await withinTime(ANSWER_WITHIN_MS, askInTurn(cluster, turn, names));
-      for (const [name, topic] of answer) if (partitionCount(topic) >= partitionCount(found.get(name))) found.set(name, topic);
-      hasAnswer = true;
-      if (names.every(isComplete)) return found;
-    } catch (error) {
-      if (error instanceof MissingRightError) throw error;
-      if (!hasAnswer && performance.now() + POLL_MS >= deadline) throw error;
+  for (let round = 0; !names.every(isComplete); round += 1) {
+    if (round > 1 && performance.now() >= deadline) {
+      if (!hasAnswer) throw fault;
+      break;
     }
-    if (performance.now() + POLL_MS >= deadline) return found;
-    await sleep(POLL_MS);
+    if (round > 0) await sleep(POLL_MS);
+    const asked = brokers.map((broker) => withinTime(CERTAIN_WITHIN_MS, topicMetadata(cluster, names, broker)));
+    for (const answer of await Promise.allSettled(asked)) {
+      if (answer.status === 'rejected') {
+        fault = answer.reason;
+        if (fault instanceof MissingRightError) throw fault;
+        continue;
+      }
+      hasAnswer = true;
+      for (const [name, topic] of answer.value) if (partitionCount(topic) >= partitionCount(found.get(name))) found.set(name, topic);
+    }
+    brokers = [...cluster.nodes.values()];
   }
-}
-
-async function askInTurn(cluster: Cluster, turn: number, names: readonly string[]): Promise<FoundTopics> {
-  const brokers = [...cluster.nodes.values()];
-  return await topicMetadata(cluster, names, turn === 0 ? undefined : brokers[turn % brokers.length]);
+  return found;
 }
 
 export function partitionCount(topic: TopicMetadata | undefined): number {
   return topic?.partitionMetadata.length ?? 0;
-}
-
-/** The numbers of a topic's partitions, ascending. */
-export function partitionNumbers({ partitionMetadata }: TopicMetadata): readonly number[] {
-  return partitionMetadata.map(({ partitionId }) => partitionId).toSorted((a, b) => a - b);
 }
 
 /** True if a topic with this number of partitions has the partition. A caller can pass any number, such as NaN. */

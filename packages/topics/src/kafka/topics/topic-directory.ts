@@ -1,17 +1,21 @@
 import { partitionForKey } from '../../partition-for-key.ts';
 import { InvalidRecordError, TopicUnknownError } from '../../topic-errors.ts';
 import type { NewRecord, RecordLimit, RecordSeries, TopicPartition } from '../../topic-log.ts';
+import type { Client } from '../client/client.ts';
+import { chain } from '../client/driver-errors.ts';
 import { isTopicUnknown } from '../client/error-kinds.ts';
-import { type FoundTopic, isCompacted, maxMessageBytes } from './topic-requirements.ts';
-import { describeTopics } from './topics.ts';
-import type { Client } from '../client/retry.ts';
-import { hasPartition } from '../client/topic-metadata.ts';
 import { messageBytesFor, recordBytes } from '../wire/record-size.ts';
+import { describeAllTopics, describeTopics } from './describe-topics.ts';
+import { certainTopicMetadata, hasPartition, partitionCount } from './topic-metadata.ts';
+import { type FoundTopic, isCompacted, maxMessageBytes } from './topic-requirements.ts';
 
 export type WithPartition<Record extends NewRecord | RecordSeries> = Record & { readonly partition: number };
 
-/** Caches descriptions of topics. A topic or partition that isn't in the cache is reported as missing only after another request to the brokers. */
-export class MetadataCache {
+/**
+ * The topics of a log: which exist, with which partitions and settings. It keeps the descriptions, and reports a topic or partition that it doesn't
+ * have as missing only after another look at the brokers.
+ */
+export class TopicDirectory {
   readonly #client: Client;
   /** Deleted topics stay with 0 partitions, because appends in flight to them still need the size limit. */
   readonly #topics = new Map<string, FoundTopic>();
@@ -32,28 +36,34 @@ export class MetadataCache {
     return assertExists(await this.refresh([{ topic, partition }]), { topic, partition });
   }
 
-  /** Like `assertPartition` for several partitions, but fetches fresh metadata of all their topics in one request. */
-  async assertAllExist(topicPartitions: readonly TopicPartition[]): Promise<void> {
-    const found = await this.refresh(topicPartitions);
-    for (const topicPartition of topicPartitions) assertExists(found, topicPartition);
+  /** The numbers of a topic's partitions at the moment. Throws `TopicUnknownError`. */
+  async partitions(topic: string): Promise<readonly number[]> {
+    const found = await this.#client.run((cluster) => certainTopicMetadata(cluster, new Map([[topic, 1]])));
+    const count = partitionCount(found.get(topic));
+    if (count === 0) throw new TopicUnknownError({ topic, partition: null, partitions: null });
+    return Array.from({ length: count }, (_, partition) => partition);
   }
 
   /**
-   * Returns the error to report for `fault`, an error of a request about these partitions. A broker that has just started may call an existing topic
-   * unknown, so this method then fetches the metadata again. It returns the broker's error if the partitions exist, otherwise the error of that
-   * check.
+   * Returns the error to report for `fault`, an error of a request: a `TopicUnknownError` if a broker doesn't know a topic or partition, and the
+   * cluster doesn't have it; the error of that look if it fails; otherwise `fault`. A broker can lag behind, so its word alone proves nothing.
    */
-  async explained(fault: unknown, topicPartitions: readonly TopicPartition[]): Promise<unknown> {
-    if (!isTopicUnknown(fault)) return fault;
+  async explained(fault: unknown): Promise<unknown> {
+    if (fault instanceof TopicUnknownError) return fault;
+    const places = [...chain(fault)].flatMap((each) =>
+      each.topic !== undefined && isTopicUnknown(each) ? [{ topic: each.topic, partition: each.partition ?? 0 }] : [],
+    );
+    if (places.length === 0) return fault;
     try {
-      await this.assertAllExist(topicPartitions);
+      const found = await this.refresh(places);
+      for (const place of places) assertExists(found, place);
+      return fault;
     } catch (error) {
       return error;
     }
-    return fault instanceof TopicUnknownError ? fault.cause : fault;
   }
 
-  /** Fetches fresh metadata of the topics of these partitions. Resolves to the topics that exist. */
+  /** Fetches fresh descriptions of the topics of these partitions. Resolves to the topics that exist. */
   async refresh(topicPartitions: readonly TopicPartition[]): Promise<ReadonlyMap<string, FoundTopic>> {
     const wanted = new Map<string, number>();
     for (const { topic, partition } of topicPartitions) {
@@ -69,20 +79,24 @@ export class MetadataCache {
     return found;
   }
 
+  /** All topics except the brokers' internal ones. */
+  async all(): Promise<ReadonlyMap<string, FoundTopic>> {
+    return await this.#client.run((cluster) => describeAllTopics(cluster));
+  }
+
   note(descriptions: ReadonlyMap<string, FoundTopic>): void {
     for (const [topic, description] of descriptions) this.#topics.set(topic, description);
   }
 
-  /** `max.message.bytes` of a topic in the cache; 1,000,000 for any other topic. */
+  /** `max.message.bytes` of a topic that was described; 1,000,000 for any other topic. */
   maxMessageBytes(topic: string): number {
     const found = this.#topics.get(topic);
     return found === undefined ? 1_000_000 : maxMessageBytes(found);
   }
 
-  /** Fetches the limit again, because it can be changed at any time. Throws `TopicUnknownError`. */
+  /** Throws `TopicUnknownError`. */
   async recordLimit(topic: string): Promise<RecordLimit> {
-    const place = { topic, partition: 0 };
-    const value = maxMessageBytes(assertExists(await this.refresh([place]), place));
+    const value = maxMessageBytes(await this.describe(topic));
     return { bytes: recordBytes(value), setting: { name: 'max.message.bytes', value, neededFor: messageBytesFor } };
   }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type AvailabilityChange, availability } from '../../availability.ts';
-import { patienceOf } from './patience.fixture.ts';
-import { Client } from './retry.ts';
+import { answeredError } from './answered-error.ts';
+import { Client } from './client.ts';
 import { Cluster } from './cluster.ts';
 import { plainConfig } from './plain-cluster.fixture.ts';
 
@@ -50,10 +50,31 @@ it('a log that is closed ends the retries with its reason', async () => {
   await running;
 });
 
-function newClient() {
+it('does not report brokers as unreachable because they refuse an older producer', async () => {
+  const { client, changes, close } = newClient();
+  const running = expect(client.run(() => Promise.reject(answeredError(47)))).rejects.toBe('closed');
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(changes).toEqual([]);
+  close();
+  await running;
+});
+
+it('an error that is explained by another one ends with that, and is reported as that while it is waited out', async () => {
+  const explained = async (fault: unknown): Promise<unknown> =>
+    await Promise.resolve(fault === 'first' ? new Error('lagging') : new TypeError('gone'));
+  const { client, changes } = newClient(explained);
+  const faults = ['first', 'first', 'first', 'first', 'first', 'first', 'last'];
+  // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the texts stand for errors
+  const running = expect(client.run(() => Promise.reject(faults.shift()))).rejects.toThrow('gone');
+  await vi.advanceTimersByTimeAsync(10_000);
+  await running;
+  expect(changes.at(0)).toMatchObject({ reason: 'lagging' });
+});
+
+function newClient(explained?: (error: unknown) => Promise<unknown>) {
   const changes: AvailabilityChange[] = [];
   const brokers = availability((change) => changes.push(change));
   const closing = new AbortController();
-  const cluster = new Cluster({ ...plainConfig(['nowhere:9092']), signal: closing.signal });
-  return { client: new Client(cluster, () => patienceOf(brokers)), changes, close: () => closing.abort('closed') };
+  const cluster = new Cluster({ ...plainConfig(['nowhere:9092']), availability: brokers, signal: closing.signal });
+  return { client: new Client(cluster, explained), changes, close: () => closing.abort('closed') };
 }

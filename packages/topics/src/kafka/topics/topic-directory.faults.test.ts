@@ -1,15 +1,13 @@
 import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
-import { availability } from '../../availability.ts';
 import { plainConfig } from '../client/plain-cluster.fixture.ts';
-import { Client } from '../client/retry.ts';
+import { Client } from '../client/client.ts';
 import { createTopics, plainKafka } from '../faults/committed-records.fixture.ts';
 import { type ProxiedBroker, holdFirst, proxiedBroker } from '../faults/proxied-broker.fixture.ts';
 import { unknownTopicError } from '../client/answered-error.ts';
 import { Cluster } from '../client/cluster.ts';
-import { patienceOf } from '../client/patience.fixture.ts';
-import { MetadataCache } from './metadata-cache.ts';
+import { TopicDirectory } from './topic-directory.ts';
 
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
@@ -26,24 +24,27 @@ describe.skipIf(why !== undefined)(`cached topic metadata${because}`, () => {
     const admin = kafka.admin();
     await admin.connect();
     await createTopics(admin, [{ topic: 'roomy', numPartitions: 1, configEntries: [{ name: 'max.message.bytes', value: '8388608' }] }]);
-    const silent = availability(() => undefined);
-    const client = new Client(new Cluster(plainConfig(proxied.brokers, 'book')), () => patienceOf(silent));
-    const metadata = new MetadataCache(client);
+    const client = new Client(new Cluster(plainConfig(proxied.brokers, 'book')));
+    const metadata = new TopicDirectory(client);
     const places = [{ topic: 'roomy', partition: 0 }];
     await metadata.withPartitions([{ topic: 'roomy', key: 'k', value: 'v' }]);
     const asked = holdFirst(proxied, 'book', ({ api }) => api === 'Metadata');
-    const looking = metadata.assertAllExist(places);
+    const looking = metadata.refresh(places);
     await asked.reached;
     expect(metadata.maxMessageBytes('roomy')).toBe(8_388_608);
     expect(await metadata.describe('roomy')).toMatchObject({ partitions: 1 });
     asked.letGo();
     await looking;
     const unknown = unknownTopicError('roomy');
-    const final = new TopicUnknownError({ topic: 'roomy', partition: null, partitions: null }, { cause: unknown });
+    const wrapped = new Error('lane', { cause: unknown });
     const other = new Error('other');
     const explained = async (): Promise<readonly unknown[]> =>
-      await Promise.all([unknown, final, other].map((error) => metadata.explained(error, places)));
-    expect(await explained()).toEqual([unknown, unknown, other]);
+      await Promise.all([unknown, wrapped, other].map((error) => metadata.explained(error)));
+    expect(await explained()).toEqual([unknown, wrapped, other]);
+    expect(await metadata.explained(unknownTopicError('roomy', 3))).toMatchObject({
+      partition: 3,
+      message: expect.stringContaining('it has 1'),
+    });
     await admin.deleteTopics({ topics: ['roomy'] });
     await admin.disconnect();
     const gone = expect.any(TopicUnknownError) as unknown;

@@ -1,5 +1,5 @@
 import { test } from 'vitest';
-import type { Cluster } from './cluster.ts';
+import type { Cluster } from '../client/cluster.ts';
 import { certainTopicMetadata, partitionCount } from './topic-metadata.ts';
 
 const THERE = 0;

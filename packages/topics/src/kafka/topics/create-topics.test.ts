@@ -3,7 +3,7 @@ import { unknownTopicError } from '../client/answered-error.ts';
 import type { Cluster } from '../client/cluster.ts';
 import type { TopicToCreate } from '../requests/topics.ts';
 import { mismatches, warnings } from './topic-requirements.ts';
-import { createTopics } from './topics.ts';
+import { createTopics } from './create-topics.ts';
 
 const PARTITION = { partitionId: 0, leader: 1, replicas: [1] };
 

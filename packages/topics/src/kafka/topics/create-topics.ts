@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Backoff } from '../../backoff.ts';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
-import { type TopicMismatch, TopicMismatchError, TopicUnknownError } from '../../topic-errors.ts';
-import type { CreatedTopics, NewTopicSpec, TopicInfo, TopicSpec } from '../../topic-log.ts';
+import { type TopicMismatch, TopicMismatchError } from '../../topic-errors.ts';
+import type { CreatedTopics, NewTopicSpec, TopicSpec } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
-import { chain, isAnswer, refusalText, verdictOf } from '../client/driver-errors.ts';
+import { chain, passes, refusalText } from '../client/driver-errors.ts';
 import { partitionKey } from '../../topic-partition.ts';
-import { partitionsOf, partitionOffsets } from '../reader/fetch.ts';
 import { listOffsets } from '../requests/offsets.ts';
-import { createPartitions, createTopics as createTopicsRequest, describeConfigs } from '../requests/topics.ts';
+import { createPartitions, createTopics as createTopicsRequest } from '../requests/topics.ts';
 import { assertCoordinators } from './coordinators.ts';
-import { type FoundTopic, READ_SETTINGS, isCompacted, mismatches, warnings } from './topic-requirements.ts';
-import { type FoundTopics, certainTopicMetadata, topicMetadata } from '../client/topic-metadata.ts';
+import { type FoundTopic, isCompacted, mismatches, warnings } from './topic-requirements.ts';
+import { withSettings } from './describe-topics.ts';
+import { lacksBrokers, withEnoughBrokers } from './enough-brokers.ts';
+import { topicMetadata } from './topic-metadata.ts';
 
 /** Brokers stamp the records of all topics, so that neither their ages nor a search by time depends on the clients' clocks. */
 const SETTINGS: Readonly<Record<string, string>> = { 'message.timestamp.type': 'LogAppendTime' };
@@ -31,9 +31,6 @@ const KEPT_SETTINGS: Readonly<Record<string, string>> = { 'retention.ms': '-1', 
 
 const KNOWN_WITHIN_MS = 10_000;
 const POLL_MS = 20;
-/** How long to wait for enough brokers: a cluster that is starting may not have all of them yet. */
-const BROKERS_WITHIN_MS = 3_000;
-const PAUSES = { leastMs: 50, firstMs: 200, mostMs: 400 };
 
 export interface CreateTopicsOptions {
   readonly cluster: Cluster;
@@ -50,16 +47,15 @@ export interface PreparedTopics extends CreatedTopics {
 
 /** Creates missing topics, and adds partitions to those with too few. Throws before it changes anything if an existing topic doesn't fit. */
 export async function createTopics({ cluster, topics, replication, validateOnly }: CreateTopicsOptions): Promise<PreparedTopics> {
-  const existing = await findTopics(
-    cluster,
-    topics.map(({ name }) => name),
-  );
+  const [existing, { size: brokers }] = await Promise.all([
+    existingTopics(cluster, topics),
+    cluster.fetchNodes(),
+    assertCoordinators(cluster),
+  ]);
   const known = topics.flatMap((spec) => {
     const found = existing.get(spec.name);
     return found === undefined ? [] : [{ spec, found }];
   });
-  await assertCoordinators(cluster);
-  const { size: brokers } = await cluster.fetchNodes();
   const [first, ...others] = known.flatMap(({ spec, found }) => mismatches(spec, found));
   if (first !== undefined) throw new TopicMismatchError({ ...first, others });
   const missing = topics.filter(({ name }) => !existing.has(name));
@@ -84,6 +80,13 @@ export async function createTopics({ cluster, topics, replication, validateOnly 
       })),
     ),
   };
+}
+
+/** The topics that one broker knows. Another one may know more of them: then the controller refuses to create these, and the next attempt finds them. */
+async function existingTopics(cluster: Cluster, topics: readonly TopicSpec[]): Promise<ReadonlyMap<string, FoundTopic>> {
+  const broker = await cluster.anyBroker();
+  const names = topics.map(({ name }) => name);
+  return await withSettings(cluster, broker, await topicMetadata(cluster, names, broker));
 }
 
 /** Returns each warning once, with all topics that it applies to. */
@@ -133,38 +136,11 @@ async function knownTopics(
       const old = before.get(name)?.partitions ?? 0;
       return found.length >= partitions && found.every(({ partitionId, leader }) => partitionId < old || leader >= 0);
     };
-    if (wanted.every(isKnown)) return await describedTopics(cluster, broker, existing);
+    if (wanted.every(isKnown)) return await withSettings(cluster, broker, existing);
   }
   throw new Error(
     `The brokers created these topics but didn't list them within ${KNOWN_WITHIN_MS / 1_000} s: ${names.join(', ')}. Try again.`,
   );
-}
-
-/** Descriptions of all topics except those whose names begin with `__`, such as the brokers' internal ones. */
-export async function describeAllTopics(cluster: Cluster): Promise<ReadonlyMap<string, FoundTopic>> {
-  const broker = await cluster.anyBroker();
-  const all = [...(await topicMetadata(cluster, null, broker))].filter(([name]) => !name.startsWith('__'));
-  return await describedTopics(cluster, broker, new Map(all));
-}
-
-/** Describes the topics that exist. A topic counts as missing, or as having fewer partitions than `wanted`, as in `certainTopicMetadata`. */
-export async function describeTopics(cluster: Cluster, wanted: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, FoundTopic>> {
-  const found = await certainTopicMetadata(cluster, wanted);
-  return await describedTopics(cluster, await cluster.anyBroker(), found);
-}
-
-/** A topic's current offsets; undefined if one of the described partitions no longer exists. */
-export async function topicOffsets(cluster: Cluster, name: string, count: number): Promise<TopicInfo['offsets'] | undefined> {
-  const partitions = Array.from({ length: count }, (_, partition) => partition);
-  try {
-    await partitionsOf(cluster, name, partitions);
-  } catch (error) {
-    if (error instanceof TopicUnknownError) return undefined;
-    throw error;
-  }
-  const earliest = await partitionOffsets(cluster, name, partitions, 'earliest');
-  const stable = await partitionOffsets(cluster, name, partitions, 'stable');
-  return partitions.map((partition) => ({ earliest: earliest.get(partition) ?? 0, end: stable.get(partition) ?? 0 }));
 }
 
 /**
@@ -191,20 +167,12 @@ async function createMissing({ cluster, topics: missing, replication, validateOn
     settings: { ...SETTINGS, ...(compacted ? STATE_SETTINGS : RECORD_SETTINGS), ...(keepsRecords && KEPT_SETTINGS), ...safety },
   }));
   const [{ name: first } = { name: '' }] = missing;
-  const deadline = performance.now() + BROKERS_WITHIN_MS;
-  for (const backoff = new Backoff(PAUSES); ; await backoff.pause()) {
-    try {
-      return await cluster.ask(createTopicsRequest, { topics, validateOnly });
-    } catch (error) {
-      if (!lacksBrokers(error)) refuse(error, first, "can't be created");
-      if (performance.now() >= deadline) await refuseCopies(cluster, first, replication, error);
-    }
+  try {
+    await withEnoughBrokers(() => cluster.ask(createTopicsRequest, { topics, validateOnly }));
+  } catch (error) {
+    if (lacksBrokers(error)) await refuseCopies(cluster, first, replication, error);
+    refuse(error, first, "can't be created");
   }
-}
-
-/** True if the cluster has too few brokers for the replicas. Kafka also counts a broker that is down but registered. */
-function lacksBrokers(error: unknown): boolean {
-  return isAnswer(error, 'INVALID_REPLICATION_FACTOR');
 }
 
 async function refuseCopies(cluster: Cluster, topic: string, replication: number, cause: unknown): Promise<never> {
@@ -216,36 +184,16 @@ async function refuseCopies(cluster: Cluster, topic: string, replication: number
   throw new TopicMismatchError({ topic, reason }, { cause });
 }
 
-/** The topics as one broker knows them. Another broker may know a topic that is missing here. */
-async function findTopics(cluster: Cluster, names: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>> {
-  const broker = await cluster.anyBroker();
-  return await describedTopics(cluster, broker, await topicMetadata(cluster, names, broker));
-}
-
-/** Adds the settings of each topic. The result is sorted by name. `broker` must know these topics already; other brokers may not. */
-async function describedTopics(cluster: Cluster, broker: string, topics: FoundTopics): Promise<ReadonlyMap<string, FoundTopic>> {
-  if (topics.size === 0) return new Map();
-  const names = [...topics.keys()].toSorted();
-  const settings = await cluster.ask(describeConfigs, { of: 'topic', names, settings: READ_SETTINGS }, { broker });
-  return new Map(
-    names.map((name) => {
-      const { topicId: id, partitionMetadata: partitions = [] } = topics.get(name) ?? {};
-      const copies = Math.min(...partitions.map(({ replicas }) => replicas.length));
-      return [name, { id, partitions: partitions.length, copies, settings: settings.get(name) ?? new Map<string, string>() }];
-    }),
-  );
-}
-
 /**
  * Throws a `TopicMismatchError` with the brokers' reason for each topic that they name (`topic` if they name none). Throws `error` itself unless it
  * is a final refusal.
  */
 function refuse(error: unknown, topic: string, what: string): never {
   const [first, ...others] = [...chain(error)].flatMap((each): TopicMismatch[] => {
-    if (each.type === undefined || verdictOf(each) !== 'final') return [];
+    if (each.type === undefined || passes(each)) return [];
     return [{ topic: each.topic ?? topic, reason: `${what}: ${refusalText(each)}` }];
   });
-  if (first === undefined || verdictOf(error) !== 'final') throw error;
+  if (first === undefined || passes(error)) throw error;
   throw new TopicMismatchError({ ...first, others }, { cause: error });
 }
 
