@@ -11,7 +11,7 @@ import { join } from 'node:path';
 
 const PARTS = {
   tests: {
-    checks: ['typecheck', 'lint', 'lint:prose', 'format:check', 'deadcode', 'api:check'],
+    checks: ['typecheck', 'lint', 'format:check', 'deadcode', 'api:check'],
     projects: ['unit', 'embedded', 'broker'],
   },
   faults: { checks: [], projects: ['faults'] },
