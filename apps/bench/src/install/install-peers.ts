@@ -4,13 +4,8 @@ import { join } from 'node:path';
 import { PEER_LOADER } from './import-peer.ts';
 import { PEER_VERSIONS } from './peer-versions.ts';
 
-export interface InstallPeersOptions {
-  readonly folder: string;
-  readonly say: (text: string) => void;
-}
-
 /** Installs the peers with npm if they aren't installed yet. Throws an `Error` if npm fails. */
-export function installPeers({ folder, say }: InstallPeersOptions): void {
+export function installPeers(folder: string, say: (text: string) => void): void {
   const wanted = Object.entries(PEER_VERSIONS).map(([name, version]) => `${name}@${version}`);
   const stamp = join(folder, 'stamp');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted.join(' ')) return;
@@ -20,7 +15,6 @@ export function installPeers({ folder, say }: InstallPeersOptions): void {
   const flags = ['install', '--prefix', folder, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   const { status, error } = spawnSync('npm', [...flags, ...wanted], {
     stdio: ['ignore', 2, 2],
-    shell: process.platform === 'win32',
   });
   if (error !== undefined || status !== 0)
     throw new Error(`npm could not install the peers into ${folder}. Is a package registry reachable?`, { cause: error });

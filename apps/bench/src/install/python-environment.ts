@@ -2,15 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-export interface PythonEnvironmentOptions {
-  readonly folder: string;
-  readonly say: (text: string) => void;
-}
-
 const WANTED = ['tweepy==4.17.0', 'confluent-kafka==2.16.1'];
 
 /** The Python with tweepy and librdkafka. Installs them if they are missing. Undefined if that fails. */
-export function pythonEnvironment({ folder, say }: PythonEnvironmentOptions): string | undefined {
+export function pythonEnvironment(folder: string, say: (text: string) => void): string | undefined {
   const python = join(folder, 'bin', 'python');
   const quietly = { stdio: 'ignore', timeout: 180_000 } as const;
   const works = (): boolean => existsSync(python) && spawnSync(python, ['-c', 'import confluent_kafka, tweepy'], quietly).status === 0;

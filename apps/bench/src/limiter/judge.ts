@@ -33,16 +33,11 @@ export interface JudgeVerdict {
   readonly counted: number;
   readonly refused: number;
   readonly others: number;
-  /** Times of the first refusals, ms of the client's clock. */
-  readonly refusedAtMs: readonly number[];
 }
-
-const REFUSALS_KEPT = 5;
 
 export function judge({ kind, limit, windowMs, driftPpm, phaseMs }: JudgeOptions): Judge {
   const window: ServerWindow = serverWindow({ kind, limit, windowMs, phaseMs });
   const rate = 1 + driftPpm * 1e-6;
-  const refusedAtMs: number[] = [];
   let counted = 0;
   let others = 0;
   let refused = 0;
@@ -66,10 +61,7 @@ export function judge({ kind, limit, windowMs, driftPpm, phaseMs }: JudgeOptions
     driftPpm,
     count(atMs) {
       const accepted = accept(atMs * rate);
-      if (!accepted) {
-        refused += 1;
-        if (refused <= REFUSALS_KEPT) refusedAtMs.push(atMs);
-      }
+      if (!accepted) refused += 1;
       return accepted;
     },
     countOther(atMs) {
@@ -86,7 +78,7 @@ export function judge({ kind, limit, windowMs, driftPpm, phaseMs }: JudgeOptions
       // A client that has stopped requesting never finishes its round, so the time since then counts, too.
       const elapsed = (end - roundAt > 2 * windowMs ? end : roundAt) - firstAt;
       const share = rounds === 0 ? counted / limit : Math.min(1, (rounds * windowMs) / elapsed);
-      return { kind, driftPpm, share, counted: counted - others, refused, others, refusedAtMs };
+      return { kind, driftPpm, share, counted: counted - others, refused, others };
     },
   };
 }

@@ -14,16 +14,10 @@ interface Verdict extends JudgeVerdict {
   readonly refusedADay: number;
 }
 
-export interface ReportOptions {
-  readonly results: readonly ScenarioResult[];
-  readonly markdown: boolean;
-}
-
 const DAY_MS = 24 * 60 * 60_000;
 
 /** The tables of a run. Each cell shows the worst of its latencies and drifts: the lowest share and the most refusals a day. */
-export function limiterReport({ results, markdown }: ReportOptions): string {
-  const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => textTable({ head, rows, markdown });
+export function limiterReport(results: readonly ScenarioResult[]): string {
   const worst = (verdicts: readonly Verdict[]): string => {
     if (verdicts.length === 0) return '';
     const share = Math.min(...verdicts.map((verdict) => verdict.share));
@@ -39,14 +33,14 @@ export function limiterReport({ results, markdown }: ReportOptions): string {
     ...new Set(results.flatMap(({ scenario }) => (scenario.group === group ? [scenario.limiter] : []))),
   ];
 
-  const steady = table(
+  const steady = textTable(
     ['limiter', 'window', ...BUDGETS.map(({ name }) => name)],
     limiters('steady').flatMap((limiter) =>
       WINDOW_KINDS.map((kind) => [limiter, kind, ...BUDGETS.map(({ name }) => worst(of('steady', limiter, kind, name)))]),
     ),
   );
   const byKind = (group: Scenario['group']): string =>
-    table(
+    textTable(
       ['limiter', 'budget', ...WINDOW_KINDS],
       limiters(group).map((limiter) => [limiter, '15 per 15 min', ...WINDOW_KINDS.map((kind) => worst(of(group, limiter, kind)))]),
     );
@@ -54,7 +48,7 @@ export function limiterReport({ results, markdown }: ReportOptions): string {
     'Share of the permitted budget used · 429 responses per day (the worst of both latencies and of drifts of 0, +500 and -500 ppm)',
     steady,
     'Headgate compared with what latency leaves: limit / (window + mean round trip - minimum round trip)',
-    table(
+    textTable(
       ['budget', 'latency', 'mean ms', 'least ms', 'of the budget', 'without drift', 'of what latency leaves', '429 a day'],
       latencyRows(results),
     ),
@@ -63,7 +57,7 @@ export function limiterReport({ results, markdown }: ReportOptions): string {
     'The same, while other clients use a third of the limit at random moments (heavy tail; their requests count as used)',
     byKind('others'),
   ];
-  return `${sections.join('\n\n')}\n`;
+  return sections.join('\n\n');
 }
 
 function verdictsOf({ result, simulatedMs }: ScenarioResult): readonly Verdict[] {

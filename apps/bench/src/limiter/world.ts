@@ -1,4 +1,4 @@
-import { eventQueue } from './event-queue.ts';
+import { EventQueue } from './event-queue.ts';
 
 /** Simulated time. It moves only from event to event of a queue. */
 export interface World {
@@ -23,13 +23,11 @@ const { setImmediate: realTurn } = globalThis;
 const START_EPOCH_MS = Date.UTC(2026, 0, 1) + 0.37;
 
 export function world(): World {
-  const queue = eventQueue();
+  const queue = new EventQueue();
   let now = 0;
-  let order = 0;
 
-  const put = (atMs: number, callback: () => void, { ofProcess, wakes }: { ofProcess: boolean; wakes: boolean }): (() => void) => {
-    order += 1;
-    const event = { atMs: Math.max(now, atMs), order, callback: callback as (() => void) | undefined, ofProcess, wakes };
+  const put = (atMs: number, callback: () => void, ofProcess: boolean): (() => void) => {
+    const event = { atMs: Math.max(now, atMs), callback: callback as (() => void) | undefined, ofProcess };
     queue.push(event);
     return () => {
       event.callback = undefined;
@@ -40,10 +38,10 @@ export function world(): World {
   return {
     nowMs: () => now,
     epochMs: () => START_EPOCH_MS + now,
-    at: (atMs, callback) => put(atMs, callback, { ofProcess: true, wakes: true }),
-    timer: (delayMs, callback) => put(Math.floor(now) + Math.max(1, Math.trunc(delayMs) || 1), callback, { ofProcess: true, wakes: true }),
+    at: (atMs, callback) => put(atMs, callback, true),
+    timer: (delayMs, callback) => put(Math.floor(now) + Math.max(1, Math.trunc(delayMs) || 1), callback, true),
     elsewhere: (atMs, callback) => {
-      put(atMs, callback, { ofProcess: false, wakes: false });
+      put(atMs, callback, false);
     },
     killProcess() {
       for (const event of queue.all()) if (event.ofProcess) event.callback = undefined;
@@ -51,11 +49,11 @@ export function world(): World {
     async runUntil(endMs) {
       await settled();
       for (let event = queue.pop(endMs); event !== undefined; event = queue.pop(endMs)) {
-        const { callback, wakes } = event;
+        const { callback, ofProcess } = event;
         if (callback === undefined) continue;
         now = event.atMs;
         callback();
-        if (wakes) await settled();
+        if (ofProcess) await settled();
       }
       now = endMs;
     },

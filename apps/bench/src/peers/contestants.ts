@@ -5,11 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** Whether a page becomes one record, or one record per ID. */
 export type Shape = 'pages' | 'ids';
 
-export const COMPRESSIONS = ['none', 'gzip', 'zstd'] as const;
-export type Compression = (typeof COMPRESSIONS)[number];
-
 export interface Job {
-  readonly compression: Compression;
   readonly origin: string;
   readonly brokers: readonly string[];
   /** An empty folder for this contestant. */
@@ -36,14 +32,6 @@ export interface Contestant {
   command(job: Job): Command;
 }
 
-export interface ContestantsOptions {
-  readonly peers: string;
-  /** The Python in which the peers written in Python are installed. */
-  readonly python: string;
-  readonly installed: string;
-  readonly compression: Compression;
-}
-
 export const INSTALLED = 'headgate, installed';
 const CLONE = 'headgate, npm run';
 export const EMBEDDED = 'headgate, embedded log';
@@ -57,7 +45,8 @@ const SHAPES: readonly Shape[] = ['pages', 'ids'];
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const program = (name: string): string => fileURLToPath(new URL(`./programs/${name}`, import.meta.url));
 
-export function contestants({ peers, python, installed, compression }: ContestantsOptions): readonly Contestant[] {
+/** `python`: the Python in which the peers written in Python are installed. `installed`: the command of the installed Headgate. */
+export function contestants(peers: string, python: string, installed: string): readonly Contestant[] {
   const clone = ['npm', '--prefix', ROOT, 'run', '--silent', 'headgate', '--'] as const;
   const node = (file: string) => [process.execPath, join(peers, file)] as const;
   return SHAPES.flatMap((shape) => {
@@ -73,8 +62,8 @@ export function contestants({ peers, python, installed, compression }: Contestan
       headgate(INSTALLED, shape, [installed], 'kafka'),
       headgate(CLONE, shape, clone, 'kafka'),
       headgate(EMBEDDED, shape, [installed], 'embedded'),
-      // kafkajs doesn't include zstd.
-      ...(compression === 'zstd' ? [] : [peer(TWITTER_API, node('twitter-api-v2.mjs')), peer(BOTTLENECK, node('bottleneck.mjs'))]),
+      peer(TWITTER_API, node('twitter-api-v2.mjs')),
+      peer(BOTTLENECK, node('bottleneck.mjs')),
       peer(TWEEPY, [python, program('tweepy_librdkafka.py')]),
       ...(shape === 'ids' ? [peer(TWEEPY_SAME, [python, program('tweepy_librdkafka.py')], 'same')] : []),
       peer(EXACTLY_ONCE, [python, program('exactly_once_librdkafka.py')], 'same'),
@@ -108,8 +97,8 @@ function headgate(name: string, shape: Shape, argv: readonly [string, ...string[
 export const EMBEDDED_FILE = 'log.db';
 
 /** A configuration whose budget is never used up. Each folder has its own group, so a run finds no state of an earlier one. */
-function headgateYaml(shape: Shape, log: Contestant['log'], { origin, brokers, compression, folder }: Job): string {
-  const kafka = `driver: kafka, brokers: [${brokers.join(', ')}], group: ${folder.replaceAll(/\W/gu, '')}, replication: 1, compression: ${compression}`;
+function headgateYaml(shape: Shape, log: Contestant['log'], { origin, brokers, folder }: Job): string {
+  const kafka = `driver: kafka, brokers: [${brokers.join(', ')}], group: ${folder.replaceAll(/\W/gu, '')}, replication: 1, compression: none`;
   return `topics: { ${log === 'kafka' ? kafka : `driver: sqlite, file: ./${EMBEDDED_FILE}`} }
 status: false
 followers:

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KafkaBroker } from '@headgate/broker';
 import { IDS_PER_PAGE, idAt } from '../walk/page-server.ts';
 import type { CountedBroker, Traffic } from './broker-traffic.ts';
-import { type Compression, type Contestant, EMBEDDED_FILE, topicsOf } from './contestants.ts';
+import { type Contestant, EMBEDDED_FILE, topicsOf } from './contestants.ts';
 import { measuredProcess, processCpuMs, type Usage } from './measured-process.ts';
 import { writtenBy } from './written.ts';
 
@@ -19,7 +19,6 @@ export interface MeasureRunOptions {
   /** Address of the page server with `pages` pages. */
   readonly origin: string;
   readonly pages: number;
-  readonly compression: Compression;
 }
 
 /** The usage of a contestant's process from its start to its end. */
@@ -36,7 +35,7 @@ export interface Run extends Usage {
 
 /** Runs a contestant's job once and checks its output. Throws an `Error` unless it has written every ID of every page, once and in order. */
 export async function measureRun(contestant: Contestant, options: MeasureRunOptions): Promise<Run> {
-  const { python, broker, origin, pages, compression } = options;
+  const { python, broker, origin, pages } = options;
   const { name, topic, log } = contestant;
   const { brokers } = broker;
   const written = writtenBy(python);
@@ -47,7 +46,7 @@ export async function measureRun(contestant: Contestant, options: MeasureRunOpti
     // Resets the count, because creating the topics isn't part of the measurement.
     broker.traffic?.();
     const before = brokerCpu();
-    const usage = await measuredProcess(python, contestant.command({ origin, brokers, folder, compression })).ended();
+    const usage = await measuredProcess(python, contestant.command({ origin, brokers, folder })).ended();
     await sleep(SETTLED_MS);
     const brokerCpuMs = brokerCpu() - before;
     const traffic = broker.traffic?.();

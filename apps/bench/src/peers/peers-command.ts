@@ -2,11 +2,10 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { KafkaBrokerError, startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
-import { installPeers } from '../install/install-peers.ts';
 import { packedHeadgate } from '../install/packed-headgate.ts';
 import { pythonEnvironment } from '../install/python-environment.ts';
 import { countedBroker } from './broker-traffic.ts';
-import { type Compression, type Contestant, contestants, EMBEDDED, INSTALLED, NODE_PROGRAMS } from './contestants.ts';
+import { type Contestant, contestants, EMBEDDED, INSTALLED, NODE_PROGRAMS } from './contestants.ts';
 import { serverProcess } from '../server-process.ts';
 import { IDS_PER_PAGE } from '../walk/page-server.ts';
 import { measureRun, type MeasureRunOptions, type Run } from './measure-run.ts';
@@ -14,38 +13,32 @@ import type { Usage } from './measured-process.ts';
 import { type Figures, peersReport } from './peers-report.ts';
 import { type Answer, ANSWERS, measureAnswer, measureFirstRecord, measureIdle } from './start-and-rest.ts';
 
-export interface PeersCommandOptions {
-  /** The program that serves pages. It takes options as JSON, and prints its port. */
-  readonly program: readonly string[];
-  readonly peers: string;
-  readonly rounds: number;
-  /** Numbers of pages of the jobs, in ascending order. */
-  readonly sizes: readonly number[];
-  readonly compression: Compression;
-  /** Selects programs by shape and name, such as `ids: tweepy + librdkafka`. */
-  readonly only: RegExp;
-  readonly markdown: boolean;
-  readonly say: (text: string) => void;
-}
-
 /** JVM options of a broker for long runs: the optimizing compiler and enough memory. Brokers for tests start faster without them. */
 const LASTING = '-Xms768m -Xmx768m -XX:TieredStopAtLevel=4 -XX:ReservedCodeCacheSize=240m';
 const SETTINGS = { 'log.segment.delete.delay.ms': '1000' };
 
-/** Makes programs write the same pages in turn. Returns the report, or why nothing was measured. */
-export async function peersCommand(options: PeersCommandOptions): Promise<string> {
-  const { peers, only, compression, say } = options;
+/**
+ * Makes programs write the same pages in turn. Returns the report, or why nothing was measured. `program` serves pages. `sizes`: numbers of
+ * pages of the jobs, in ascending order. `only` selects programs by shape and name, such as `ids: tweepy + librdkafka`.
+ */
+export async function peersCommand(
+  program: readonly string[],
+  peers: string,
+  rounds: number,
+  sizes: readonly number[],
+  only: RegExp,
+  say: (text: string) => void,
+): Promise<string> {
   const why = await whyNoKafkaBroker();
   if (why !== undefined) return nothing(`The broker can't be started here. ${why}`);
-  const python = pythonEnvironment({ folder: join(peers, 'python'), say });
+  const python = pythonEnvironment(join(peers, 'python'), say);
   if (python === undefined) return nothing('Python 3 could not install tweepy and confluent-kafka.');
-  installPeers({ folder: peers, say });
   for (const file of NODE_PROGRAMS) copyFileSync(file, join(peers, basename(file)));
 
   const folder = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
   try {
     const packed = packedHeadgate(folder);
-    const all = contestants({ peers, python, installed: packed.command, compression });
+    const all = contestants(peers, python, packed.command);
     const chosen = all.filter(({ shape, name }) => only.test(`${shape}: ${name}`));
     if (chosen.length === 0)
       return nothing(`--only matches nothing. Choose one of ${all.map(({ shape, name }) => `'${shape}: ${name}'`).join(', ')}.`);
@@ -53,7 +46,7 @@ export async function peersCommand(options: PeersCommandOptions): Promise<string
       say('packing and installing Headgate');
       packed.install();
     }
-    return await measure(chosen, folder, python, options);
+    return await measure(chosen, folder, python, program, rounds, sizes, say);
   } catch (error) {
     if (error instanceof KafkaBrokerError) return nothing(error.message);
     throw error;
@@ -66,14 +59,17 @@ async function measure(
   chosen: readonly Contestant[],
   folder: string,
   python: string,
-  { program, rounds, sizes, compression, markdown, say }: PeersCommandOptions,
+  program: readonly string[],
+  rounds: number,
+  sizes: readonly number[],
+  say: (text: string) => void,
 ): Promise<string> {
   const [least = 1] = sizes;
-  const serve = async (pages: number) => [pages, await serverProcess(program, { pages, idsPerPage: IDS_PER_PAGE })] as const;
+  const serve = async (pages: number) => [pages, await serverProcess(program, pages)] as const;
   const servers = new Map(await Promise.all([...new Set([1, ...sizes])].map(serve)));
   const task = (broker: MeasureRunOptions['broker'], pages: number): MeasureRunOptions => {
     const origin = servers.get(pages)?.origin ?? '';
-    return { python, folder, broker, origin, pages, compression };
+    return { python, folder, broker, origin, pages };
   };
   const all = chosen.map((contestant) => ({
     contestant,
@@ -115,9 +111,9 @@ async function measure(
     }
     assertSame(all);
     const title =
-      `The same pages of ${IDS_PER_PAGE} ids from loopback, by whole processes from start to end, compression ${compression}: ` +
+      `The same pages of ${IDS_PER_PAGE} ids from loopback, by whole processes from start to end: ` +
       `medians (least-most) of ${rounds} alternating rounds; load ${Math.min(...loads).toFixed(1)}-${Math.max(...loads).toFixed(1)} on ${availableParallelism()} cores`;
-    return `${title}\n\n${peersReport(all, { sizes, markdown })}\n`;
+    return `${title}\n\n${peersReport(all, sizes)}`;
   } finally {
     for (const server of servers.values()) server[Symbol.dispose]();
   }
@@ -139,5 +135,5 @@ function assertSame(all: readonly Figures[]): void {
 }
 
 function nothing(why: string): string {
-  return `Nothing was measured: ${why}\n`;
+  return `Nothing was measured: ${why}`;
 }

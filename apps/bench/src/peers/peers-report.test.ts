@@ -13,7 +13,7 @@ function figures(contestant: Partial<Contestant>, cpuMs: Readonly<Record<number,
 test('gives medians of ratios of the same round, and a page without the start', () => {
   const own = figures({ name: INSTALLED, isHeadgate: true }, { 10: [200, 400, 300], 30: [400, 1_200, 600] });
   const peer = figures({ name: TWITTER_API, isHeadgate: false }, { 10: [100, 400, 100], 30: [200, 800, 200] });
-  const report = peersReport([own, peer], { sizes: [10, 30], markdown: true });
+  const report = peersReport([own, peer], [10, 30]).replaceAll(/ +/gu, ' ');
   expect(report).toContain(`| pages | ${INSTALLED} | 30.0 (20.0-40.0) | 20.0 (13.3-40.0) | 15.0 (10.0-40.0) | 1.00 (1.00-1.00) | 100 |`);
   expect(report).toContain(`| pages: ${INSTALLED} | ${TWITTER_API} | 2.00 (1.00-3.00) | 2.00 (1.50-3.00) | 2.00 (2.00-3.00) |`);
   expect(report).toContain(`pages, 30: CPU beside ${TWITTER_API}: 2.00, at most 0.9 MISSED`);

@@ -20,18 +20,11 @@ export interface Figures {
   readonly idleCpuMs: readonly number[];
 }
 
-export interface PeersReportOptions {
-  /** Numbers of pages of the jobs, in ascending order. */
-  readonly sizes: readonly number[];
-  readonly markdown: boolean;
-}
-
-/** The tables, followed by the goals and whether they are reached. */
-export function peersReport(all: readonly Figures[], { sizes, markdown }: PeersReportOptions): string {
+/** The tables, followed by the goals and whether they are reached. `sizes`: numbers of pages of the jobs, in ascending order. */
+export function peersReport(all: readonly Figures[], sizes: readonly number[]): string {
   const [least = NaN, most = NaN] = [sizes[0], sizes.at(-1)];
   const thousands = (pages: number): string => pages.toLocaleString('en-US');
-  const set = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-    rows.length === 0 ? '' : textTable({ head, rows, markdown });
+  const set = (head: readonly string[], rows: readonly (readonly string[])[]): string => (rows.length === 0 ? '' : textTable(head, rows));
   const costs = set(
     [
       'page as',

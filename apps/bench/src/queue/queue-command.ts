@@ -2,14 +2,6 @@ import { admission, credentialPool, creditPool, rateBudget } from '@headgate/thr
 import { importPeer } from '../install/import-peer.ts';
 import { textTable } from '../text-table.ts';
 
-export interface QueueCommandOptions {
-  readonly peers: string;
-  /** Maximum requests that wait at the same time. */
-  readonly waiters: number;
-  readonly markdown: boolean;
-  readonly say: (text: string) => void;
-}
-
 /** Runs tasks one at a time, in the order of the calls. */
 type OneAtATime = (task: () => Promise<void>) => Promise<unknown>;
 
@@ -18,25 +10,25 @@ interface Measured {
   readonly drainMs: number;
 }
 
-/** Lets many requests wait for one slot, runs them one by one, and returns the report. */
-export async function queueCommand({ peers, waiters, markdown, say }: QueueCommandOptions): Promise<string> {
+/** Lets many requests wait for one slot, runs them one by one, and returns the report. `waiters`: the maximum that wait at the same time. */
+export async function queueCommand(peers: string, waiters: number, say: (text: string) => void): Promise<string> {
   const queues: ReadonlyMap<string, () => OneAtATime> = new Map([
-    ['Headgate, downstream capacity for one', () => headgateQueue({ waiters })],
-    ['Headgate, each of them a walk, one signal', () => headgateQueue({ waiters, walks: true, signal: new AbortController().signal })],
+    ['Headgate, downstream capacity for one', () => headgateQueue(waiters)],
     ['p-queue', await pQueue(peers)],
   ]);
   const counts = [waiters / 100, waiters / 10, waiters].map(Math.ceil);
   const rows: string[][] = [];
   for (const [name, open] of queues) {
-    const measured: Measured[] = [];
+    const row = [name];
     for (const count of counts) {
-      measured.push(await measure(open(), count));
+      const { enqueueMs, drainMs } = await measure(open(), count);
+      row.push(enqueueMs.toFixed(0), drainMs.toFixed(0));
       say(`${name}: ${count}`);
     }
-    rows.push([name, '', ...measured.flatMap(({ enqueueMs, drainMs }) => [enqueueMs.toFixed(0), drainMs.toFixed(0)])]);
+    rows.push(row);
   }
-  const head = ['', '', ...counts.flatMap((count) => [`${count.toLocaleString('en-US')} wait`, 'and go'])];
-  return `${['Requests that wait for one permit: ms of CPU to queue them, and to release them one by one', textTable({ head, rows, markdown })].join('\n\n')}\n`;
+  const head = ['', ...counts.flatMap((count) => [`${count.toLocaleString('en-US')} wait`, 'and go'])];
+  return `Requests that wait for one permit: ms of CPU to queue them, and to release them one by one\n\n${textTable(head, rows)}`;
 }
 
 async function measure(run: OneAtATime, count: number): Promise<Measured> {
@@ -61,19 +53,14 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-interface HeadgateQueueOptions {
-  readonly waiters: number;
-  readonly walks?: boolean;
-  readonly signal?: AbortSignal;
-}
-
-function headgateQueue({ waiters, walks = false, signal }: HeadgateQueueOptions): OneAtATime {
+/** Each request is of a walk of its own, and can be aborted. */
+function headgateQueue(waiters: number): OneAtATime {
   const pool = credentialPool({ members: [{ name: 'app', budgets: [rateBudget({ limit: 2 * waiters, windowMs: 3_600_000 })] }] });
   const credits = creditPool({ max: 1 });
   const door = admission({ pool });
+  const { signal } = new AbortController();
   return async (task) => {
-    const more = { ...(walks && { walk: {} }), ...(signal !== undefined && { signal }) };
-    const permit = await door.acquire({ credits, items: 1, ...more });
+    const permit = await door.acquire({ credits, items: 1, walk: {}, signal });
     permit.sent();
     await task();
     permit.answered();

@@ -3,20 +3,15 @@ import { createServer, type Server } from 'node:http';
 /** Number of IDs on a page, which takes 110 kB. */
 export const IDS_PER_PAGE = 5_000;
 
-export interface PageServerOptions {
-  readonly pages: number;
-  readonly idsPerPage: number;
-}
-
 /** The unique ID at a 0-based position in the whole list. It has 19 digits, as the IDs of the real service do. */
 export function idAt(place: number): string {
   return `14000000${String(place * 7_919).padStart(11, '0')}`;
 }
 
 /** A followers service that does as little as possible: all pages are created in advance. Cursors count up, and 0 is the end. */
-export function pageServer({ pages, idsPerPage }: PageServerOptions): Server {
+export function pageServer(pages: number): Server {
   const bodies = Array.from({ length: pages }, (_, i) => {
-    const ids = Array.from({ length: idsPerPage }, (_, id) => `"${idAt(i * idsPerPage + id)}"`).join(',');
+    const ids = Array.from({ length: IDS_PER_PAGE }, (_, id) => `"${idAt(i * IDS_PER_PAGE + id)}"`).join(',');
     const next = i + 1 === pages ? 0 : i + 1;
     return Buffer.from(
       `{"ids":[${ids}],"next_cursor":${next},"next_cursor_str":"${next}","previous_cursor":0,"previous_cursor_str":"0","total_count":null}`,

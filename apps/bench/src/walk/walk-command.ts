@@ -1,21 +1,10 @@
 import { median } from '../median.ts';
 import { serverProcess } from '../server-process.ts';
 import { textTable } from '../text-table.ts';
-import { microCosts } from './micro-costs.ts';
 import { bareWalker, headgateWalker } from './own-walkers.ts';
-import { axiosWalker, gotWalker, twitterApiWalker } from './peer-walkers.ts';
 import { IDS_PER_PAGE } from './page-server.ts';
+import { axiosWalker, gotWalker, twitterApiWalker } from './peer-walkers.ts';
 import type { Walker } from './walker.ts';
-
-export interface WalkCommandOptions {
-  /** The program that serves pages. It takes options as JSON, and prints its port. */
-  readonly program: readonly string[];
-  readonly peers: string;
-  readonly rounds: number;
-  readonly pages: number;
-  readonly markdown: boolean;
-  readonly say: (text: string) => void;
-}
 
 const BARE = 'undici.request + JSON.parse';
 
@@ -24,10 +13,15 @@ interface Measured {
   readonly cpuMicrosPerPage: number;
 }
 
-/** Crawls the same pages with every client in turn, in several rounds. Returns the report. */
-export async function walkCommand(options: WalkCommandOptions): Promise<string> {
-  const { peers, rounds, pages, markdown, say } = options;
-  using server = await serverProcess(options.program, { pages, idsPerPage: IDS_PER_PAGE });
+/** Crawls the same pages with every client in turn, in several rounds. Returns the report. `program` serves the pages. */
+export async function walkCommand(
+  program: readonly string[],
+  peers: string,
+  rounds: number,
+  pages: number,
+  say: (text: string) => void,
+): Promise<string> {
+  using server = await serverProcess(program, pages);
   const { origin } = server;
   const walkers: ReadonlyMap<string, Walker> = new Map([
     [BARE, bareWalker(origin)],
@@ -45,21 +39,15 @@ export async function walkCommand(options: WalkCommandOptions): Promise<string> 
     }
     say(`round ${round} of ${rounds}`);
   }
-  const { pageMicros, itemMicros } = await microCosts();
   const bare = measured.get(BARE) ?? [];
-  const rows = [...measured].map(([name, runs]) => [
-    name,
-    '',
-    median(runs.map((run) => run.pagesPerSecond)).toFixed(0),
-    median(runs.map((run, i) => run.pagesPerSecond / (bare[i]?.pagesPerSecond ?? NaN))).toFixed(2),
-    median(runs.map((run) => run.cpuMicrosPerPage)).toFixed(0),
-    median(runs.map((run, i) => run.cpuMicrosPerPage / (bare[i]?.cpuMicrosPerPage ?? NaN))).toFixed(2),
-  ]);
-  const head = ['client', '', 'pages/s', 'of bare', 'CPU µs/page', 'of bare'];
+  const rows = [...measured].map(([name, runs]) => {
+    const ofBare = (figure: keyof Measured): string => median(runs.map((run, i) => run[figure] / (bare[i]?.[figure] ?? NaN))).toFixed(2);
+    const middle = (figure: keyof Measured): string => median(runs.map((run) => run[figure])).toFixed(0);
+    return [name, middle('pagesPerSecond'), ofBare('pagesPerSecond'), middle('cpuMicrosPerPage'), ofBare('cpuMicrosPerPage')];
+  });
   return [
     `Walks of ${pages} pages of ${IDS_PER_PAGE} ids over loopback, medians of ${rounds} alternating rounds`,
-    textTable({ head, rows, markdown }),
-    `Admission and drain: ${pageMicros.toFixed(1)} µs a page, ${itemMicros.toFixed(3)} µs an item\n`,
+    textTable(['client', 'pages/s', 'of bare', 'CPU µs/page', 'of bare'], rows),
   ].join('\n\n');
 }
 

@@ -1,9 +1,9 @@
 // Writes followers into Kafka with undici, bottleneck and kafkajs. Each page is sent to Kafka before the next one is requested.
 import Bottleneck from 'bottleneck';
-import { CompressionTypes, Kafka, logLevel } from 'kafkajs';
+import { Kafka, logLevel } from 'kafkajs';
 import { request } from 'undici';
 
-const { shape, compression, origin, brokers, topic } = JSON.parse(process.argv[2]);
+const { shape, origin, brokers, topic } = JSON.parse(process.argv[2]);
 const REQUESTS = 1_000_000;
 
 const limiter = new Bottleneck({ reservoir: REQUESTS, reservoirRefreshAmount: REQUESTS, reservoirRefreshInterval: 15 * 60_000 });
@@ -16,7 +16,7 @@ for (let cursor = '-1'; cursor !== '0';) {
     return body.json();
   });
   const messages = shape === 'pages' ? [{ key: 'alpha', value: JSON.stringify(page) }] : page.ids.map((id) => ({ value: id }));
-  await producer.send({ topic, compression: CompressionTypes[compression === 'none' ? 'None' : 'GZIP'], messages });
+  await producer.send({ topic, messages });
   cursor = page.next_cursor_str;
 }
 await producer.disconnect();

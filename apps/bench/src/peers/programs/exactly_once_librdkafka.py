@@ -15,7 +15,6 @@ topic = job["topic"]
 producer = Producer(
     {
         "bootstrap.servers": ",".join(job["brokers"]),
-        "compression.type": job["compression"],
         "transactional.id": "exactly-once",
         # The queue must have space for a page.
         "message.max.bytes": 8_000_000,

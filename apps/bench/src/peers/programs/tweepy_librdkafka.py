@@ -12,7 +12,6 @@ api = over_loopback(tweepy.API(tweepy.OAuth2BearerHandler("token")), job["origin
 producer = Producer(
     {
         "bootstrap.servers": ",".join(job["brokers"]),
-        "compression.type": job["compression"],
         # Confluent recommends larger and later batches for throughput.
         "linger.ms": 50,
         "batch.size": 1_000_000,
