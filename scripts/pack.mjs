@@ -22,13 +22,13 @@ for (const { folder } of published) rmSync(join(folder, 'dist'), { recursive: tr
 run(root, 'turbo', ['run', 'build', '--force']);
 for (const { folder } of published) run(folder, 'pnpm', ['pack', '--pack-destination', destination]);
 process.stdout.write(
-  `${readdirSync(destination)
-    .filter((name) => name.endsWith('.tgz'))
-    .join('\n')}\n`,
+  readdirSync(destination)
+    .map((name) => `${name}\n`)
+    .join(''),
 );
 
 function run(cwd, command, args) {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8', shell: process.platform === 'win32' });
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' });
   if (status === 0) return;
   process.stderr.write(`${stdout}${stderr}\`${[command, ...args].join(' ')}\` failed in ${cwd}.\n`);
   process.exit(1);

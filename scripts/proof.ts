@@ -1,21 +1,15 @@
 // Tests packages as users get them: published to a registry on this machine, installed by name, and used with other tools.
-//   npm run proof                    tests what is committed
-//   npm run proof -- --from DIR      tests the tarballs in DIR (npm run pack -- DIR)
+//   npm run proof
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { bundled } from './outside/bundled.ts';
+import { join } from 'node:path';
 import { exportedEntries } from './outside/exported-entries.ts';
 import { startRegistry } from './outside/registry.ts';
 import { publishedPackages } from './release/packages.ts';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const { from } = parseArgs({ options: { from: { type: 'string' } } }).values;
+const root = join(import.meta.dirname, '..');
 const folder = mkdtempSync(join(tmpdir(), 'headgate-proof-'));
-const files = (name: string): string => join(root, 'scripts/outside', name);
 const server: { close?: () => void } = {};
 const env: NodeJS.ProcessEnv = { ...process.env, NO_COLOR: '1' };
 process.on('exit', () => {
@@ -32,19 +26,19 @@ let failures = 0;
 const registry = await startRegistry(folder);
 server.close = registry.close;
 Object.assign(env, registry.env);
-if (from === undefined) release();
-else publish(resolve(process.env['INIT_CWD'] ?? process.cwd(), from));
+const tarballs = join(folder, 'tarballs');
+must(root, [process.execPath, join(root, 'scripts/pack.mjs'), tarballs]);
+for (const name of readdirSync(tarballs)) must(folder, [...npm, 'publish', join(tarballs, name)]);
 const platform = `${process.platform}-${process.arch}`;
 install(runtimes, { node22: `npm:node-${platform}@22.19.0`, node20: `npm:node-${platform}@20.20.2`, deno: '2.9.6', bun: '1.4.5' });
 install(app, {
   ...Object.fromEntries(publishedPackages(root).map(({ manifest }) => [manifest.name, 'latest'])),
   rxjs: '^7.8.2',
   '@types/node': '24',
-  esbuild: '0.28.2',
   typescript: 'latest',
   'typescript-5.4': 'npm:typescript@5.4.5',
 });
-for (const name of ['program.mjs', 'types.ts']) copyFileSync(files(name), join(app, name));
+for (const name of ['program.mjs', 'types.ts']) copyFileSync(join(root, 'scripts/outside', name), join(app, name));
 
 const entries = exportedEntries(root);
 writeFileSync(join(app, 'entries.ts'), entries.map((name, i) => `export * as entry${i} from '${name}';\n`).join(''));
@@ -68,27 +62,13 @@ for (const [name, compiler] of Object.entries({ 'TypeScript 5.4': 'typescript-5.
     ['nodenext', 'nodenext'],
     ['esnext', 'bundler'],
   ]) {
-    const flags = [
-      '--noEmit',
-      '--strict',
-      '--exactOptionalPropertyTypes',
-      '--skipLibCheck',
-      'false',
-      '--target',
-      'es2022',
-      '--types',
-      'node',
-    ];
+    const flags = '--noEmit --strict --exactOptionalPropertyTypes --skipLibCheck false --target es2022 --types node'.split(' ');
     const lib = ['--lib', 'es2023,esnext.disposable'];
     const modules = ['--module', module ?? '', '--moduleResolution', resolution ?? ''];
     const command = [process.execPath, join(app, 'node_modules', compiler), ...flags, ...lib, ...modules];
     proof(`${name}: ${resolution}: types of ${entries.length} entries`, [...command, 'types.ts', 'entries.ts'], '');
   }
 }
-
-const bundle = join(folder, 'bundle');
-bundled({ from: app, to: bundle });
-proof('a bundle, with nothing installed', [process.execPath, join(bundle, 'program.js'), 'ids.db'], '12345 ids, 0 left\n', bundle);
 
 proof('npx headgate --version', ['npx', '--no-install', 'headgate', '--version']);
 proof('npx headgate run --sandbox', ['npx', '--no-install', 'headgate', 'run', '--sandbox']);
@@ -105,24 +85,6 @@ told(
 process.stdout.write(failures === 0 ? 'All of it holds.\n' : `${failures} of it fail.\n`);
 process.exit(failures === 0 ? 0 : 1);
 
-function publish(tarballs: string): void {
-  for (const name of readdirSync(tarballs).filter((each) => each.endsWith('.tgz'))) must(folder, [...npm, 'publish', join(tarballs, name)]);
-}
-
-/** Runs `npm run release` in a clone twice. Before the second run, one package is removed from the registry. */
-function release(): void {
-  const clone = join(folder, 'clone');
-  must(folder, ['git', 'clone', '--quiet', root, clone]);
-  for (const [key, value] of Object.entries({ name: 'Proof', email: 'proof@localhost' }))
-    must(clone, ['git', 'config', `user.${key}`, value]);
-  const released = [...npm, 'run', 'release'];
-  proof('a release', released, undefined, clone);
-  const last = publishedPackages(clone).at(-1)?.manifest.name ?? '';
-  must(clone, [...npm, 'unpublish', '--force', last]);
-  proof(`a release that broke off before ${last}`, released, undefined, clone);
-  proof('nothing but tags', ['git', 'status', '--porcelain'], '', clone);
-}
-
 function install(where: string, dependencies: Readonly<Record<string, string>>): void {
   mkdirSync(where, { recursive: true });
   writeFileSync(join(where, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }));
@@ -135,8 +97,8 @@ function must(cwd: string, [command = '', ...args]: readonly string[]): void {
 }
 
 /** Runs a command. It must end with 0 and, if `stdout` is given, print exactly that. */
-function proof(name: string, [command = '', ...args]: readonly string[], stdout?: string, cwd: string = app): void {
-  const ended = spawnSync(command, args, { cwd, env, encoding: 'utf8', timeout: 300_000 });
+function proof(name: string, [command = '', ...args]: readonly string[], stdout?: string): void {
+  const ended = spawnSync(command, args, { cwd: app, env, encoding: 'utf8', timeout: 300_000 });
   told(name, ended.status === 0 && (stdout === undefined || ended.stdout === stdout), `${ended.stdout}${ended.stderr}${ended.error ?? ''}`);
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundled } from './outside/bundled.ts';
+import { bundled } from './outside/bundled.fixture.ts';
 import { exportedEntries } from './outside/exported-entries.ts';
 import type { Manifest } from './release/packages.ts';
 import { run } from './run-command.fixture.ts';
@@ -96,7 +96,7 @@ describe('npm run pack', { timeout: 300_000 }, () => {
     const commonJs = ['--eval', `for (const name of ${entries}) require(name);`];
     await copyFile(fileURLToPath(new URL('outside/program.mjs', import.meta.url)), join(folder, 'program.mjs'));
     const bundle = join(folder, 'bundle');
-    bundled({ from: folder, to: bundle, esbuild: fileURLToPath(new URL('../node_modules/.bin/esbuild', import.meta.url)) });
+    bundled(folder, bundle);
     for (const [cwd, args, said] of [
       [folder, esm, ''],
       [folder, commonJs, ''],

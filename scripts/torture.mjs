@@ -11,6 +11,6 @@ run('vitest', ['run', ...(given.length > 0 ? given : all)]);
 
 function run(command, args) {
   const env = { ...process.env, HEADGATE_TORTURE: '1' };
-  const { status } = spawnSync(command, args, { stdio: 'inherit', env, shell: process.platform === 'win32' });
+  const { status } = spawnSync(command, args, { stdio: 'inherit', env });
   if (status !== 0) process.exit(status ?? 1);
 }

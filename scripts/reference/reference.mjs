@@ -1,10 +1,6 @@
-// Writes the reference of all exports as Markdown pages for a site: a folder for each package and entry, and an index.
-//   npm run reference -- OUT_DIR      writes the pages, and replaces the packages' folders in OUT_DIR
-//   npm run reference                 only checks them
-// Exits with 1 if a link leads nowhere, or if an export uses a type that no entry exports. `npm run test:packages` builds
-// the site, which checks this, too.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// Writes the reference of all exports as Markdown pages for the site: a folder for each package and entry, and an index.
+//   node reference.mjs OUT_DIR      replaces OUT_DIR with the pages
+// Exits with 1 if a link leads nowhere, or if an export uses a type that no entry exports.
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Application, Converter, ReflectionKind } from 'typedoc';
@@ -12,8 +8,7 @@ import { load } from 'typedoc-plugin-markdown';
 import { publishedPackages } from '../release/packages.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const [given] = process.argv.slice(2);
-const out = given === undefined ? temporaryFolder() : resolve(given);
+const out = resolve(process.argv[2]);
 
 /**
  * Types that exports use although no entry exports them. A pipeline's definition only passes the types of `@headgate/pipeline` on, and never
@@ -41,8 +36,6 @@ const app = await Application.bootstrapWithPlugins({
   validation: { notExported: false, invalidLink: true, invalidPath: true, rewrittenLink: true },
   plugin: [load],
   outputs: [{ name: 'markdown', path: out }],
-  // Otherwise TypeDoc would delete everything in the folder.
-  cleanOutputDir: false,
   router: 'member',
   entryFileName: 'index',
   excludeScopesInPaths: true,
@@ -65,7 +58,6 @@ const project = await app.convert();
 if (project === undefined) process.exit(1);
 app.validate(project);
 for (const one of published) assertExported(one);
-for (const { manifest } of published) rmSync(join(out, manifest.name.replace('@headgate/', '')), { recursive: true, force: true });
 await app.generateOutputs(project);
 if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exitCode = 1;
 
@@ -86,10 +78,4 @@ function entriesOf({ folder, manifest }) {
   return Object.entries(manifest.exports)
     .filter(([path, target]) => typeof target === 'object' && !path.endsWith('/worker'))
     .map(([path, target]) => ({ name: manifest.name + path.slice(1), file: join(folder, target['@headgate/source']) }));
-}
-
-function temporaryFolder() {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-reference-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
