@@ -5,7 +5,8 @@
 // command.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { delimiter, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -16,6 +17,13 @@ const tools = join(root, '.tools', 'node_modules');
 const [major] = process.versions.node.split('.').map(Number);
 // Node in .tools isn't the machine's own. If it counted, the next installation would remove it.
 const ownNodeFits = major >= 24 && !process.execPath.startsWith(tools);
+
+if (!isWritable(homedir())) {
+  // npm, pnpm, and the brokers of the tests keep caches at home.
+  process.env.HOME = join(root, '.tools', 'home');
+  delete process.env.npm_config_cache;
+  mkdirSync(process.env.HOME, { recursive: true });
+}
 
 // Drops the variables of `npm run`, which would confuse npm in the command. Keeps the user's settings for the registry and for publishing.
 const ofUser = /^npm_config_(?:userconfig|registry|provenance|otp|cafile|https?_proxy|noproxy)$/i;
@@ -153,7 +161,17 @@ function withDefaults(argv) {
 /** The command line that starts headgate from the caller's folder. */
 function ownCommand() {
   const inside = !relative(root, process.env.INIT_CWD ?? process.cwd()).startsWith('..');
-  return `npm run --silent ${inside ? '' : `--prefix ${root} `}headgate --`;
+  const prefix = /^[\w./-]+$/.test(root) ? root : `'${root}'`;
+  return `npm run --silent ${inside ? '' : `--prefix ${prefix} `}headgate --`;
+}
+
+function isWritable(folder) {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function nodePackage() {

@@ -80,11 +80,10 @@ async function fetchJars(folder: string, environment: NodeJS.ProcessEnv, version
   await mkdir(project, { recursive: true });
   try {
     await writeFile(join(project, 'pom.xml'), pomOf(version));
-    const { status, output } = await runCommand(
-      'mvn',
-      ['-B', '-ntp', copyDependencies, '-DincludeScope=runtime', `-DoutputDirectory=${join(project, 'jars')}`],
-      { environment, folder: project },
-    );
+    // Maven takes the home folder from the user database, not from HOME.
+    const repository = `-Dmaven.repo.local=${join(homedir(), '.m2', 'repository')}`;
+    const copied = [copyDependencies, '-DincludeScope=runtime', `-DoutputDirectory=${join(project, 'jars')}`];
+    const { status, output } = await runCommand('mvn', ['-B', '-ntp', repository, ...copied], { environment, folder: project });
     if (status !== 0) throw new KafkaBrokerError(`Maven couldn't download Kafka ${version}:\n${lastLines(output)}`);
     await rename(join(project, 'jars'), folder);
   } finally {
