@@ -28,7 +28,7 @@ const { values, positionals } = parseArgs({
   },
 });
 const { quick, only, rounds, pages, seed, waiters } = values;
-const [command, task = ''] = positionals;
+const [command = 'help', task = ''] = positionals;
 
 switch (command) {
   case 'limiter':

@@ -5,8 +5,6 @@ import { startKafkaBroker } from '@headgate/broker';
 export interface Traffic {
   readonly requests: number;
   readonly sentBytes: number;
-  readonly receivedBytes: number;
-  readonly byApi: ReadonlyMap<string, number>;
 }
 
 export interface CountedBroker extends AsyncDisposable {
@@ -15,53 +13,23 @@ export interface CountedBroker extends AsyncDisposable {
   traffic(): Traffic;
 }
 
-/** Names of Kafka's API keys (Kafka protocol, "API keys"). Other keys are shown as numbers. */
-const API_NAMES: Readonly<Record<number, string>> = {
-  0: 'Produce',
-  1: 'Fetch',
-  2: 'ListOffsets',
-  3: 'Metadata',
-  8: 'OffsetCommit',
-  9: 'OffsetFetch',
-  10: 'FindCoordinator',
-  11: 'JoinGroup',
-  12: 'Heartbeat',
-  13: 'LeaveGroup',
-  14: 'SyncGroup',
-  15: 'DescribeGroups',
-  18: 'ApiVersions',
-  19: 'CreateTopics',
-  22: 'InitProducerId',
-  24: 'AddPartitionsToTxn',
-  25: 'AddOffsetsToTxn',
-  26: 'EndTxn',
-  28: 'TxnOffsetCommit',
-  32: 'DescribeConfigs',
-  65: 'DescribeTransactions',
-};
-
 /** Client IDs of the requests that the broker sends to itself. They also come through the proxy. */
 const OF_BROKERS = /^(?:broker|AddPartitionsManager)-/u;
 
 /** Starts a broker, and a counting proxy that its clients connect to. */
 export async function countedBroker(): Promise<CountedBroker> {
-  let byApi = new Map<string, number>();
-  let [requests, sentBytes, receivedBytes] = [0, 0, 0];
+  let [requests, sentBytes] = [0, 0];
   let upstreamPort = 0;
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(upstreamPort, '127.0.0.1');
-    const onPiece = requestHeads(({ apiKey, clientId }) => {
-      if (OF_BROKERS.test(clientId)) return;
-      const name = API_NAMES[apiKey] ?? `#${apiKey}`;
-      requests += 1;
-      byApi.set(name, (byApi.get(name) ?? 0) + 1);
+    const onPiece = requestHeads((clientId) => {
+      if (!OF_BROKERS.test(clientId)) requests += 1;
     });
     client.on('data', (piece: Buffer) => {
       sentBytes += piece.length;
       onPiece(piece);
     });
-    upstream.on('data', (piece: Buffer) => (receivedBytes += piece.length));
     client.pipe(upstream);
     upstream.pipe(client);
     for (const socket of [client, upstream]) {
@@ -82,8 +50,8 @@ export async function countedBroker(): Promise<CountedBroker> {
   return {
     brokers: [`127.0.0.1:${port}`],
     traffic() {
-      const seen = { requests, sentBytes, receivedBytes, byApi };
-      [requests, sentBytes, receivedBytes, byApi] = [0, 0, 0, new Map()];
+      const seen = { requests, sentBytes };
+      [requests, sentBytes] = [0, 0];
       return seen;
     },
     async [Symbol.asyncDispose]() {
@@ -94,16 +62,11 @@ export async function countedBroker(): Promise<CountedBroker> {
   };
 }
 
-interface RequestHead {
-  readonly apiKey: number;
-  readonly clientId: string;
-}
-
 /** Bytes before the client ID: size (int32), API key and version (int16 each), correlation ID (int32), length of the client ID (int16). */
 const FIXED_BYTES = 14;
 
-/** Returns a function that takes what a client sends, piece by piece. It calls `onRequest` for each request. */
-export function requestHeads(onRequest: (head: RequestHead) => void): (piece: Buffer) => void {
+/** Returns a function that takes what a client sends, piece by piece. It calls `onRequest` for each request, with the client ID. */
+export function requestHeads(onRequest: (clientId: string) => void): (piece: Buffer) => void {
   let head: Buffer = Buffer.alloc(0);
   let restBytes = 0;
   return (piece) => {
@@ -118,7 +81,7 @@ export function requestHeads(onRequest: (head: RequestHead) => void): (piece: Bu
       head = Buffer.concat([head, piece.subarray(at, at + missing)]);
       at += missing;
       if (head.length < headBytes(head)) continue;
-      onRequest({ apiKey: head.readInt16BE(4), clientId: head.toString('utf8', FIXED_BYTES) });
+      onRequest(head.toString('utf8', FIXED_BYTES));
       restBytes = 4 + head.readInt32BE(0) - head.length;
       head = Buffer.alloc(0);
     }

@@ -1,6 +1,5 @@
 import { textTable } from '../text-table.ts';
 import { type Contestant, EMBEDDED, INSTALLED, type Shape, TWEEPY, TWEEPY_SAME, TWITTER_API } from './contestants.ts';
-import type { Traffic } from './broker-traffic.ts';
 import { median } from '../median.ts';
 import { IDS_PER_PAGE } from '../walk/page-server.ts';
 import type { Run } from './measure-run.ts';
@@ -84,11 +83,7 @@ export function peersReport(all: readonly Figures[], sizes: readonly number[]): 
         spread(idleCpuMs, 1),
       ]),
   );
-  const requests = all.flatMap(({ contestant, counted }) =>
-    counted.flatMap(({ traffic }) => (traffic ? `${contestant.shape}, ${contestant.name}: ${requestsOf(traffic, least)}` : [])),
-  );
-  const counts = requests.length === 0 ? '' : `Requests of ${thousands(least)} pages\n${requests.join('\n')}`;
-  return [costs, ratios, starts, counts, goals(all, least, most).join('\n')].filter((part) => part !== '').join('\n\n');
+  return [costs, ratios, starts, goals(all, least, most).join('\n')].filter((part) => part !== '').join('\n\n');
 }
 
 /** Median, with the minimum and the maximum in parentheses if there are several values; empty without values. */
@@ -122,11 +117,6 @@ function marginal(figures: Figures, least: number, most: number): readonly numbe
 /** The ratio within each round, because the machine's speed can differ between rounds. */
 function ratio(own: readonly number[], peer: readonly number[]): readonly number[] {
   return own.map((value, round) => value / (peer[round] ?? NaN));
-}
-
-function requestsOf({ byApi: counts }: Traffic, pages: number): string {
-  const byApi = [...counts].sort(([, a], [, b]) => b - a);
-  return byApi.map(([api, count]) => `${api} ${count >= pages / 2 ? `${(count / pages).toFixed(2)} a page` : count}`).join(', ');
 }
 
 /** Headgate's goals for costs, each with the measured median. */
