@@ -1,38 +1,44 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { defineConfig } from 'vitepress';
-import { SEARCH } from './search.mjs';
-import { SECTIONS } from './sections.mjs';
 
-const PAGES = join(import.meta.dirname, '../.pages');
-/** The source document of each page. build.mjs writes this list. */
-const SOURCES = JSON.parse(readFileSync(join(PAGES, 'sources.json'), 'utf8'));
-const { version, repository } = JSON.parse(readFileSync(join(import.meta.dirname, '../../pipeline/package.json'), 'utf8'));
+const ROOT = join(import.meta.dirname, '../../..');
+const { version, repository } = JSON.parse(readFileSync(join(ROOT, 'apps/pipeline/package.json'), 'utf8'));
 const REPOSITORY = repository.url.replace(/^git\+|\.git$/gu, '');
 
-const page = (text, link) => ({ text, link });
-const pagesIn = (folder) => {
-  const names = existsSync(join(PAGES, folder)) ? readdirSync(join(PAGES, folder)).map((name) => name.replace(/\.md$/u, '')) : [];
-  return names.toSorted().map((name) => page(name, `/${folder}/${name}`));
-};
+const section = (text, ...pages) => ({ text, items: pages.map(([title, link]) => ({ text: title, link })) });
+const readmes = (folder, ...names) => names.map((name) => [name, `/${folder}/${name}/README`]);
 
-const PROJECT = [
-  page('All documents', '/documents'),
-  page('Architecture', '/architecture'),
-  page('Contributing', '/contributing'),
-  page('Style guide', '/style-guide'),
-  page('Releases', '/releasing'),
-  page('Security policy', '/security'),
-  page('Bench', '/bench'),
-];
+/** Leads links to the pages of the site or, for other files of the repository, to the published repository. */
+function repositoryLinks({ tokens, env }) {
+  for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+    const href = token.type === 'link_open' ? token.attrGet('href') : '#';
+    if (/^(?:[a-z]+:|[#/])/u.test(href)) continue;
+    const [path, anchor] = decodeURI(href).split('#');
+    const wanted = relative(ROOT, join(dirname(env.realPath ?? env.path), path));
+    const [page] = [wanted, `${wanted}/README.md`].filter((file) => file.endsWith('.md') && existsSync(join(ROOT, file)));
+    const kind = page === undefined && statSync(join(ROOT, wanted)).isDirectory() ? 'tree' : 'blob';
+    const target =
+      page === 'README.md' ? '/' : page === undefined ? `${REPOSITORY}/${kind}/main/${wanted}` : `/${page.replace(/^apps\/site\//u, '')}`;
+    token.attrSet('href', anchor === undefined ? target : `${target}#${anchor}`);
+  }
+}
 
 export default defineConfig({
   lang: 'en-US',
   title: 'Headgate',
   description: 'Streams rate-limited HTTP services into Kafka or SQLite: every request the budget allows, never one more.',
-  srcDir: '.pages',
+  // Pages have the paths of the repository.
+  srcDir: '../..',
   outDir: 'dist',
-  cacheDir: '.pages/.cache',
+  srcExclude: ['README.md', 'docs/api', 'packages/*/CHANGELOG.md', 'apps/pipeline/src'],
+  rewrites: { 'apps/site/home.md': 'index.md', 'apps/site/reference/:page(.*)': 'reference/:page' },
+  // Pages outside of this folder don't find Vue while VitePress renders them, but VitePress does.
+  vite: {
+    plugins: [
+      { name: 'vue', enforce: 'pre', resolveId: (id, _, { ssr }) => (ssr && /^vue\b/u.test(id) ? { id, external: true } : undefined) },
+    ],
+  },
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   // The theme has no landmark on its home page.
   transformHtml: (html, id) =>
@@ -47,33 +53,95 @@ export default defineConfig({
           .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
           .replaceAll(/\s/gu, '-'),
     },
-    // An empty table header would confuse screen readers, so it becomes a plain cell.
     config(md) {
+      md.core.ruler.push('repository-links', repositoryLinks);
+      // Vue would take `{{ }}` in code for an expression.
+      md.renderer.rules.code_inline = (tokens, index) => `<code v-pre>${md.utils.escapeHtml(tokens[index].content)}</code>`;
+      // An empty table header would confuse screen readers, so it becomes a plain cell.
       const isEmpty = (tokens, index) => tokens[index].content === '';
       md.renderer.rules.th_open = (tokens, index) => (isEmpty(tokens, index + 1) ? '<td>' : '<th>');
       md.renderer.rules.th_close = (tokens, index) => (isEmpty(tokens, index - 1) ? '</td>' : '</th>');
     },
   },
-  transformPageData({ relativePath, frontmatter }) {
-    const filePath = SOURCES[relativePath];
-    return filePath === undefined ? { frontmatter: { ...frontmatter, editLink: false } } : { filePath };
-  },
+  transformPageData: ({ relativePath, frontmatter }) =>
+    relativePath.startsWith('reference/') ? { frontmatter: { ...frontmatter, editLink: false } } : undefined,
   themeConfig: {
-    search: { provider: 'local', options: SEARCH },
+    search: {
+      provider: 'local',
+      options: {
+        miniSearch: {
+          searchOptions: {
+            fuzzy: 0.2,
+            prefix: true,
+            boost: { title: 4, titles: 2, text: 1 },
+            // VitePress sends this function to the browser as text, so it can't use anything outside itself.
+            boostDocument: (id) => {
+              if (id.startsWith('/reference/')) return 0.02;
+              if (/^\/docs\/observe\.html#(?:events|statusjson)/u.test(id)) return 0.3;
+              return /^\/docs\/(?!releasing|style-guide)/u.test(id) ? 1 : 0.05;
+            },
+          },
+        },
+      },
+    },
     outline: [2, 3],
     editLink: { pattern: `${REPOSITORY}/edit/main/:path`, text: 'Edit this page' },
-    nav: [
-      page('Get started', '/start'),
-      page('Any API in YAML', '/any-api'),
-      page('Configuration', '/configuration'),
-      page('Troubleshooting', '/troubleshooting'),
-      page(`v${version}`, '/changelog'),
-    ],
+    nav: section(
+      '',
+      ['Get started', '/docs/start'],
+      ['Any API in YAML', '/docs/any-api'],
+      ['Configuration', '/docs/configuration'],
+      ['Troubleshooting', '/docs/troubleshooting'],
+      [`v${version}`, '/apps/pipeline/CHANGELOG'],
+    ).items,
     sidebar: [
-      ...SECTIONS.map(({ text, items }) => ({ text, items: items.map(([title, link]) => page(title, link)) })),
-      { text: 'Packages', items: [...pagesIn('packages'), page('API reference', '/reference/')] },
-      { text: 'Examples', items: pagesIn('examples') },
-      { text: 'Project', items: PROJECT },
+      section('Get started', ['Start', '/docs/start']),
+      section(
+        'Guides',
+        ['Any API in YAML', '/docs/any-api'],
+        ['Recipes for services', '/docs/recipes'],
+        ['Coming from Airbyte or dlt', '/docs/coming-from'],
+        ['Consume records', '/docs/consuming'],
+        ['A pipeline of your own', '/docs/own-pipeline'],
+        ['Embed in a program', '/docs/embed'],
+        ['Streams and backpressure', '/docs/operators'],
+        ['Several tenants', '/docs/tenants'],
+      ),
+      section(
+        'Reference',
+        ['Commands', '/docs/commands'],
+        ['Configuration', '/docs/configuration'],
+        ['Topics and records', '/docs/records'],
+        ['Errors by code', '/docs/errors'],
+        ['Glossary', '/docs/glossary'],
+        ['Exactly once, and its limits', '/docs/exactly-once'],
+      ),
+      section(
+        'Operate',
+        ['In production', '/docs/production'],
+        ['Kafka', '/docs/kafka'],
+        ['Observe a run', '/docs/observe'],
+        ['Troubleshooting', '/docs/troubleshooting'],
+        ['Versions, support and upgrades', '/docs/support'],
+        ['Changelog', '/apps/pipeline/CHANGELOG'],
+      ),
+      section(
+        'Packages',
+        ['headgate', '/apps/pipeline/README'],
+        ...readmes('packages', 'auth', 'broker', 'operators', 'pipeline', 'rest', 'sandbox', 'sources', 'throttle', 'topics'),
+        ['API reference', '/reference/'],
+      ),
+      section('Examples', ...readmes('examples', 'avro', 'issues', 'library', 'postgres')),
+      section(
+        'Project',
+        ['All documents', '/docs/README'],
+        ['Architecture', '/ARCHITECTURE'],
+        ['Contributing', '/CONTRIBUTING'],
+        ['Style guide', '/docs/style-guide'],
+        ['Releases', '/docs/releasing'],
+        ['Security policy', '/SECURITY'],
+        ['Bench', '/apps/bench/README'],
+      ),
     ],
   },
 });
