@@ -14,7 +14,7 @@ spawnSync('turbo', ['run', 'build', '--output-logs=errors-only'], { stdio: 'inhe
 let red = 0;
 for (let nth = 1; nth <= runs; nth += 1) {
   const startedAt = performance.now();
-  const { status } = spawnSync('vitest', ['run', ...projects, '--reporter=./scripts/totals-reporter.ts'], { stdio: 'inherit' });
+  const { status } = spawnSync('vitest', ['run', ...projects], { stdio: 'inherit' });
   if (status !== 0) red += 1;
   process.stdout.write(
     `run ${nth} of ${runs}: ${status === 0 ? 'green' : 'red'}, ${Math.round((performance.now() - startedAt) / 1_000)} s\n`,
