@@ -25,7 +25,7 @@ interface BundledFile {
 const root = dirname(import.meta.dirname);
 const app = join(root, 'apps/pipeline');
 /** Packages that are loaded only when they are needed. lz4js has no license file, so it can't be bundled. */
-const LATE = /^(?:@opentelemetry\/api|log-update|lz4js)(?:$|\/)/u;
+const LATE = /^(?:@opentelemetry\/api|avsc|log-update|lz4js|protobufjs)(?:$|\/)/u;
 
 /** Bundles the command from the current source, into a folder named after the content. Returns the path of the file to run. */
 export async function bundledCommand(): Promise<string> {

@@ -15,6 +15,7 @@ const NAMES = [
   '@headgate/auth',
   '@headgate/operators',
   '@headgate/pipeline',
+  '@headgate/registry',
   '@headgate/rest',
   '@headgate/sandbox',
   '@headgate/sources',

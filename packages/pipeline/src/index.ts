@@ -39,6 +39,7 @@ export {
   type SerializeContext,
   topic,
   type TopicDefinition,
+  type TopicFormat,
   type TopicMap,
   type TopicNames,
   type TopicValue,

@@ -16,6 +16,7 @@ export { pemText } from './settings/pem.ts';
 export { becomesSecret, isPem, isScalar, OF_FILE, type Scalar, scalar, type ScalarOptions } from './settings/scalar.ts';
 export { nothingChosen } from './run/list-again.ts';
 export { proxyAddress } from './settings/secret.ts';
+export { TOPIC_FORMATS } from './topics/topic.ts';
 export { definedTopics, type PipelineTopics, topicSpecs } from './topics/topics.ts';
 export { openJournalledLane, type OpenJournalledLaneOptions } from './lane/journalled-lane.ts';
 export type { JournalReader } from './lane/lane-journal.ts';

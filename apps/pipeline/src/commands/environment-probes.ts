@@ -6,7 +6,7 @@ import { creditPool } from '@headgate/throttle';
 import { unwrittenJournal } from '@headgate/throttle/internal';
 import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
 import { withStateAdvice } from '../run/state-lost.ts';
-import { logExists, logAddress } from '../run/open-topic-log.ts';
+import { logExists, logAddress, openRegistry } from '../run/open-topic-log.ts';
 import { type ConfigOfLog, growthWords, prepareTopics } from '../run/topics.ts';
 import type { Probe, ProbeResult, ValidSections } from './check.ts';
 import { onlineProbes } from './online-probes.ts';
@@ -29,6 +29,8 @@ export function environmentProbes(valid: ValidSections, online: boolean, context
       return result;
     };
     probes.push({ name, run });
+    if (topics.driver === 'kafka' && topics.registry !== undefined)
+      probes.push({ name: `registry ${topics.registry.url}`, run: () => probeRegistry({ topics, pipelines }, context) });
   }
   const unusable = [
     ...pipelines.flatMap((pipeline) => secretProbes(pipeline)),
@@ -71,6 +73,18 @@ async function probeLog(config: ConfigOfLog, context: CommandContext): Promise<P
     withLog({ topics, clock: context.clock }, (log, within) => within(ANSWER_WITHIN_MS, checkOpenLog(log, config, context)));
   if (topics.driver !== 'sqlite') return await probeOpenLog();
   return (await logExists(topics)) ? await probeOpenLog() : await probeFolder(await nearestFolder(dirname(topics.file)));
+}
+
+/** Checks whether the registry has, or would take, the schemas of all topics with a format. */
+async function probeRegistry({ topics, pipelines }: ConfigOfLog, { signal }: CommandContext): Promise<ProbeResult> {
+  const registry = await openRegistry(topics);
+  const { codecsOf } = await import('@headgate/registry');
+  const names = topicNames(topics);
+  const codecs = pipelines.flatMap((pipeline) =>
+    Array.from(codecsOf(pipeline), ([topic, codec]) => ({ topic: names(`${pipeline.name}.${topic}`), codec })),
+  );
+  for (const { topic, codec } of codecs) await registry?.check(topic, codec, signal);
+  return { ok: true, message: codecs.length === 0 ? 'not used: no section has a format' : `takes ${codecs.length} schemas` };
 }
 
 /** Creates and removes a temporary folder, because permissions alone don't show whether a file can be created. */

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import { errorText } from '../run/error-text.ts';
 import { failureText } from '../run/failure-text.ts';
 import { limitHeapGrowth } from '../run/heap-growth.ts';
-import { logShown, openTopicLog } from '../run/open-topic-log.ts';
+import { inFormats, logShown, openRegistry, openTopicLog } from '../run/open-topic-log.ts';
 import { growthWords, prepareTopics } from '../run/topics.ts';
 import { runAbout } from '../run/run-about.ts';
 import { needsRepair, withStateAdvice } from '../run/state-lost.ts';
@@ -66,8 +66,9 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   // Past this deadline, the run doesn't wait for the log to close, and writes its summary.
   const abandoned = untilAborted(deadline?.closed);
   try {
-    log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), { deleteOld: true });
-    const { pipelines } = config;
+    const registry = await openRegistry(config.topics);
+    log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), { deleteOld: true, registry });
+    const pipelines = await inFormats(config.pipelines, registry);
     const units = Object.fromEntries(pipelines.map(({ name, unit }) => [name, unit]));
     // The display starts only now. An error before this point is shown without one.
     reporter = await createReporter({ stderr: terminal, live, json, color, clock, view: () => viewer.view(), units, header, commandFor });

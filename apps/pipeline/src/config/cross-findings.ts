@@ -18,6 +18,7 @@ export function crossFindings(
 ): readonly Finding[] {
   const findings = [
     ...pipelines.flatMap((pipeline) => laneFindings(topics.lanes, pipeline, originOf)),
+    ...pipelines.flatMap((pipeline) => formatFindings(topics, pipeline, originOf)),
     ...nameFindings(topics, names, definitions, originOf),
   ];
   if (findings.length > 0) return findings;
@@ -45,6 +46,16 @@ function laneFindings(
   const found = length === 1 ? 'there is one' : `there are ${length}`;
   const message = `${lanes} lanes need at least ${lanes} ${name} credentials, but ${found}. Write ${length} or less, or add credentials.`;
   return [{ origin, message }];
+}
+
+function formatFindings(topics: TopicsConfig, { name, topics: own }: Pipeline, originOf: (path: KeyPath) => Origin): readonly Finding[] {
+  if (topics.driver === 'kafka' && topics.registry !== undefined) return [];
+  const needsRegistry = Object.values(own).some(({ format = 'json', serialize }) => format !== 'json' && serialize === undefined);
+  const message =
+    topics.driver === 'sqlite'
+      ? 'needs Kafka with a schema registry: the embedded log has only JSON. Remove it.'
+      : 'needs a schema registry. Write topics: { registry: { url: http://127.0.0.1:8081 } }.';
+  return needsRegistry ? [{ origin: originOf([name, 'format']), message }] : [];
 }
 
 function nameFindings(

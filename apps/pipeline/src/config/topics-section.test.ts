@@ -63,7 +63,7 @@ test.each([
   [
     '{ driver: kafka, brokers: [a:1], file: x }',
     [
-      '1:42 topics.file: unknown key. Known keys: driver, brokers, group, lanes, prefix, names, clientId, replication, compression, ssl, sasl.',
+      '1:42 topics.file: unknown key. Known keys: driver, brokers, group, lanes, prefix, names, clientId, replication, compression, ssl, sasl, registry.',
     ],
   ],
   ['{ driver: kafka, brokers: [a:1], ssl: { cert: c.pem } }', ["1:55 topics.ssl.cert: doesn't exist. Paths are relative to this file."]],
@@ -157,4 +157,58 @@ test.each([
   ['status: { prot: 1 }', '4:11 status.prot: unknown key. Did you mean port?'],
 ])('%s is refused', async (line, problem) => {
   expect(await problemsOf(`${BOOKS}${line}\n`, { env: ENV })).toEqual([problem]);
+});
+
+test('a schema registry, whose secrets are never shown', async () => {
+  const registry = '{ url: "http://127.0.0.1:8081/apis/", user: me, password: "${TOKEN}", ca: ./ca.pem }';
+  const found = await topics(`{ driver: kafka, brokers: [a:1], registry: ${registry} }`, { 'ca.pem': CERTIFICATE });
+  expect(found).toMatchObject({ registry: { url: 'http://127.0.0.1:8081/apis', user: 'me', ca: CERTIFICATE, register: true } });
+  expect(JSON.stringify(found)).not.toContain(ENV['TOKEN']);
+});
+
+test.each([
+  ['url: "http://me:secret-7@a:1"', 'contains a user name or password'],
+  ['url: "http://a:1", user: me', 'topics.registry.user: needs password, too. Write both or neither.'],
+  ['url: "http://a:1", password: "${TOKEN}"', 'topics.registry.password: uses ${TOKEN}, which needs user, too. Write both or neither.'],
+  [
+    'url: "http://a:1", user: me, password: "${TOKEN}", bearer: "${TOKEN}"',
+    "topics.registry.bearer: uses ${TOKEN}, which can't be combined with user. Keep one of them.",
+  ],
+])('a registry with { %s } is refused', async (written, words) => {
+  const [problem, ...others] = await problemsOf(`topics: { driver: kafka, brokers: [a:1], registry: { ${written} } }\n${BOOKS}`, {
+    env: ENV,
+  });
+  expect(problem).toContain(words);
+  expect([problem, others].join()).not.toContain('secret-7');
+});
+
+test.each([
+  ['{ file: ./a.db }', 'books.format: needs Kafka with a schema registry: the embedded log has only JSON. Remove it.'],
+  [
+    '{ driver: kafka, brokers: [a:1] }',
+    'books.format: needs a schema registry. Write topics: { registry: { url: http://127.0.0.1:8081 } }.',
+  ],
+])('a format is refused in a log without a registry: %s', async (written, words) => {
+  const [problem, ...others] = await problemsOf(`topics: ${written}\n${BOOKS}\n  format: avro\n`, { env: ENV });
+  expect(problem).toContain(words);
+  expect(others).toEqual([]);
+});
+
+test('a registry takes the formats of sections', async () => {
+  const kafka = 'topics: { driver: kafka, brokers: [a:1], registry: { url: "http://127.0.0.1:1" } }';
+  const { config } = await load(`${kafka}\n${BOOKS}\n  format: avro\n`, { env: ENV });
+  expect(config.pipelines[0]?.topics['records']).toMatchObject({ format: 'avro' });
+});
+
+test.each([
+  ['http://registry.example.com', 'password: "${TOKEN}", user: me', 1],
+  ['http://registry.example.com', 'bearer: "${TOKEN}"', 1],
+  ['https://registry.example.com', 'bearer: "${TOKEN}"', 0],
+  ['http://127.0.0.1:1', 'bearer: "${TOKEN}"', 0],
+  ['http://registry.example.com', 'register: false', 0],
+])('a warning if a secret would cross a network in clear text: %s with %s', async (url, more, count) => {
+  const { warnings } = await load(`topics: { driver: kafka, brokers: [a:1], registry: { url: "${url}", ${more} } }\n${BOOKS}`, {
+    env: ENV,
+  });
+  expect(warnings.filter(({ message }) => message.includes('crosses the network in clear text'))).toHaveLength(count);
 });

@@ -1,7 +1,7 @@
 import { type OptionIssue, type SecretReader, duration, secret } from '@headgate/pipeline';
 import { pemText, plainFileText } from '@headgate/pipeline/internal';
 import * as z from 'zod';
-import { isLoopback } from './address.ts';
+import { address, isLoopback } from './address.ts';
 
 /** The syntax of a bearer token (RFC 6750, section 2.1). */
 const TOKEN = /^[\w.~+/-]+=*$/;
@@ -132,6 +132,35 @@ const sasl = z.discriminatedUnion('mechanism', [
     }),
 ]);
 
+const registry = z
+  .strictObject({
+    url: address('http://127.0.0.1:8081').describe('Address of its Confluent API, optionally with a path.'),
+    user: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe('User name, or API key.')
+      .meta({ examples: ['headgate'] }),
+    password: secret({ encoded: true })
+      .exactOptional()
+      .describe('Password, or secret of the API key.')
+      .meta({ examples: ['${REGISTRY_PASSWORD}'] }),
+    bearer: secret()
+      .exactOptional()
+      .describe('Bearer token.')
+      .meta({ examples: ['${REGISTRY_TOKEN}'] }),
+    ca: pemText('CERTIFICATE', './ca.pem')
+      .exactOptional()
+      .describe("Certificate of the registry's own certificate authority, as a path or PEM text."),
+    register: z.boolean().default(true).describe('Register missing schemas when a run starts. If false, they must exist.'),
+  })
+  .superRefine(({ user, password: secretOf, bearer }, context) => {
+    const refuse = (key: string, message: string): void => context.addIssue({ code: 'custom', path: [key], message });
+    if (user !== undefined && secretOf === undefined) refuse('user', 'needs password, too. Write both or neither.');
+    if (user === undefined && secretOf !== undefined) refuse('password', 'needs user, too. Write both or neither.');
+    if (user !== undefined && bearer !== undefined) refuse('bearer', "can't be combined with user. Keep one of them.");
+  });
+
 const kafka = z.strictObject({
   driver: z.literal('kafka').describe('Kafka cluster, or any cluster that speaks its protocol.'),
   brokers: z
@@ -157,6 +186,10 @@ const kafka = z.strictObject({
     .exactOptional()
     .describe('SASL authentication with the brokers.')
     .meta({ examples: [{ mechanism: 'scram-sha-512', username: 'headgate', password: '${KAFKA_PASSWORD}' }] }),
+  registry: registry
+    .exactOptional()
+    .describe('Schema registry for records in another `format` than JSON.')
+    .meta({ examples: [{ url: 'http://127.0.0.1:8081' }] }),
 });
 
 /** The schema of the `topics` section, which says where records go. */
@@ -168,11 +201,18 @@ export const topicsSection = z
 export type TopicsConfig = SqliteTopicsConfig | KafkaTopicsConfig;
 export type SqliteTopicsConfig = z.output<typeof sqlite>;
 export type KafkaTopicsConfig = z.output<typeof kafka>;
+export type RegistryConfig = z.output<typeof registry>;
 export type SaslConfig = z.output<typeof sasl>;
 
 /** Warns if a password or token would cross a network unencrypted. SCRAM doesn't send the password. */
 export function* topicsWarnings(topics: TopicsConfig): Generator<OptionIssue> {
-  if (topics.driver !== 'kafka' || topics.sasl === undefined || topics.ssl !== false) return;
+  if (topics.driver !== 'kafka') return;
+  const { url, password: secretOf, bearer } = topics.registry ?? {};
+  if (url?.startsWith('http:') === true && (secretOf ?? bearer) !== undefined && !isLoopback(new URL(url).hostname)) {
+    const message = `without TLS, the ${bearer === undefined ? 'password' : 'token'} crosses the network in clear text. Write https.`;
+    yield { path: ['registry', 'url'], message };
+  }
+  if (topics.sasl === undefined || topics.ssl !== false) return;
   if (topics.brokers.every((one) => isLoopback(one.replace(/:\d+$/, '')))) return;
   const what = { plain: 'password', oauthbearer: 'token', 'scram-sha-256': undefined, 'scram-sha-512': undefined }[topics.sasl.mechanism];
   if (what === undefined) return;

@@ -1,5 +1,7 @@
 import { access } from 'node:fs/promises';
 import { isAbsolute, relative } from 'node:path';
+import type { Pipeline } from '@headgate/pipeline';
+import type { SchemaRegistry } from '@headgate/registry';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import type { SqliteRetention } from '@headgate/topics/sqlite';
 import type { TopicsConfig } from '../config/topics-section.ts';
@@ -10,13 +12,15 @@ export interface OpenToWorkOptions {
   readonly readOnly?: boolean;
   /** Whether an embedded log deletes records that are older than `retain`, except state, jobs and dead letters. Default: false. */
   readonly deleteOld?: boolean;
+  /** The registry by which readers decode. Default: a new client of the one that the configuration names. */
+  readonly registry?: SchemaRegistry | undefined;
 }
 
 /** Opens the log that the config names. Throws what its driver throws. */
 export async function openTopicLog(
   config: TopicsConfig,
   onAvailability?: (change: AvailabilityChange) => void,
-  { deleteOld = false, readOnly = false }: OpenToWorkOptions = {},
+  { deleteOld = false, readOnly = false, registry: given }: OpenToWorkOptions = {},
 ): Promise<TopicLog> {
   const listener = onAvailability !== undefined && { onAvailability };
   // Load only the driver in use.
@@ -32,9 +36,25 @@ export async function openTopicLog(
     }
     case 'kafka': {
       const { kafkaTopicLog } = await import('@headgate/topics/kafka');
-      return await kafkaTopicLog({ ...kafkaOptions(config), ...listener });
+      const registry = given ?? (await openRegistry(config));
+      const log = await kafkaTopicLog({ ...kafkaOptions(config), ...listener });
+      return registry === undefined ? log : (await import('@headgate/registry')).decodedLog(log, registry);
     }
   }
+}
+
+/** A client of the schema registry that the configuration names, if any. Sends no request yet. */
+export async function openRegistry(config: TopicsConfig): Promise<SchemaRegistry | undefined> {
+  if (config.driver !== 'kafka' || config.registry === undefined) return undefined;
+  const { schemaRegistry } = await import('@headgate/registry');
+  return schemaRegistry(config.registry);
+}
+
+/** The pipelines, whose records have the formats of their topics. */
+export async function inFormats(pipelines: readonly Pipeline[], registry: SchemaRegistry | undefined): Promise<readonly Pipeline[]> {
+  if (registry === undefined) return pipelines;
+  const { withRegistry } = await import('@headgate/registry');
+  return pipelines.map((pipeline) => withRegistry(pipeline, registry));
 }
 
 /**

@@ -9,7 +9,7 @@ import { jsonOf, pipelineJobs } from './pipeline-jobs.ts';
 import { jobIdentity } from '../topics/job-identity.ts';
 import { secretIssues } from '../settings/secret.ts';
 import { type Rule, guarded, json, list, misuse, mustReturn, synchronous } from '../topics/user-function.ts';
-import type { TopicMap } from '../topics/topic.ts';
+import { TOPIC_FORMATS, type TopicFormat, type TopicMap } from '../topics/topic.ts';
 import type { Processor } from './processor.ts';
 
 /**
@@ -34,7 +34,12 @@ export function definePipeline<
   const configured = (settings: z.input<Options> & CommonOptions): Pipeline<z.input<JobSchema>> => {
     const parsed = parseOptions(options, settings);
     if (parsed.issues !== undefined) throw new InvalidOptionsError(name, parsed.issues, options);
-    const value = parsed.value as z.output<Options> & { every?: number; maxOutstanding: number; stopAfterFailures: number };
+    const value = parsed.value as z.output<Options> & {
+      every?: number;
+      maxOutstanding: number;
+      stopAfterFailures: number;
+      format: TopicFormat;
+    };
     const everyOf = (job: unknown): number | undefined => definition.every?.(job as Request) ?? value.every;
     const credentials = definition.credentials?.(value);
     const agreed = definition.agreed?.(value);
@@ -61,7 +66,7 @@ export function definePipeline<
       warnings: [...(definition.warnings?.(value) ?? [])],
       secretIssues: () => secretIssues(value),
       unit,
-      topics,
+      topics: inFormat(topics, value.format),
       makesRequests: definition.makesRequests === true,
       groups: definition.groups,
       everyMs: value.every,
@@ -99,6 +104,10 @@ export function definePipeline<
   return Object.assign(configured, { definition: info, named: (other: string) => definePipeline({ ...given, name: other }) });
 }
 
+function inFormat(topics: TopicMap, format: TopicFormat): TopicMap {
+  return Object.fromEntries(Object.entries(topics).map(([name, definition]) => [name, { format, ...definition }]));
+}
+
 function commonOptions(maxOutstanding: number) {
   return {
     every: duration()
@@ -115,6 +124,10 @@ function commonOptions(maxOutstanding: number) {
       .positive()
       .default(10)
       .describe('Stop after this many jobs in a row fail with the same error. The other jobs wait for the next run.'),
+    format: z
+      .enum(TOPIC_FORMATS)
+      .default('json')
+      .describe('Format of the records. All but `json` need `topics.registry`. Jobs and dead letters are always JSON.'),
   };
 }
 

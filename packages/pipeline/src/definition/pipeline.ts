@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import type { OptionIssue } from '../settings/parse-options.ts';
 import type { JobGroups, PipelineIo, Probe } from './pipeline-definition.ts';
 import type { KeyedJob, PipelineJobs } from './pipeline-jobs.ts';
-import type { TopicMap } from '../topics/topic.ts';
+import type { TopicFormat, TopicMap } from '../topics/topic.ts';
 import type { CrawlSize, Processor } from './processor.ts';
 
 /** Options that every pipeline has in addition to its own. */
@@ -14,6 +14,8 @@ export type CommonOptions = {
   readonly maxOutstanding?: number | undefined;
   /** A source stops sending after this many of its requests in a row fail with the same error. Default: 10. */
   readonly stopAfterFailures?: number | undefined;
+  /** Format of the records of topics that set none. All but `json` need a schema registry. Default: `json`. */
+  readonly format?: TopicFormat | undefined;
 };
 
 /** A defined pipeline. Call it with its options to get the value that `start` takes. */

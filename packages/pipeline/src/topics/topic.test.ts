@@ -74,7 +74,9 @@ describe('a record', () => {
     expect(made).toMatchObject({ key, value: Uint8Array.of(0xff, 3), headers: { h: key }, partition: partitionForKey(key, 7) });
     const series = records.series({ key, count: 3, valueAt: (i) => ({ item: 'x'.repeat(i) }) }).record;
     expect('valueAt' in series && [0, 1, 2].map((i) => series.valueAt(i))).toEqual([0, 1, 2].map((i) => Uint8Array.of(0xff, i)));
-    expect(() => records.series({ key, count: 1, textAt: () => '{}' })).toThrow(/shelves\.records: .*custom serializer.*valueAt/);
+    const texts = records.series({ key, count: 3, before: '{"item":"', textAt: (i) => 'x'.repeat(i), after: '"}' }).record;
+    expect('valueAt' in texts && [0, 1, 2].map((i) => texts.valueAt(i))).toEqual([0, 1, 2].map((i) => Uint8Array.of(0xff, i)));
+    expect(texts).not.toHaveProperty('parts');
   });
 
   it('of a series is its text between the common prefix and suffix, whole and in parts', async () => {

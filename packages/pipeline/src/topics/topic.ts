@@ -11,6 +11,12 @@ import { isPromise, list, misuse, type Rule, type UserFunction } from './user-fu
  */
 export type Serialize<Value> = (value: Value) => string | Uint8Array;
 
+/** Formats of a topic's values. All but `json` need a schema registry. */
+export const TOPIC_FORMATS = ['json', 'json-schema', 'avro', 'protobuf'] as const;
+
+/** One of the formats of a topic's values. */
+export type TopicFormat = (typeof TOPIC_FORMATS)[number];
+
 /** Options of {@link topic}. */
 export interface TopicDefinition<Value> {
   /** Schema of a record's value. Checked only with the option `validate`. */
@@ -22,6 +28,13 @@ export interface TopicDefinition<Value> {
    * opened. It can be asynchronous, for example to query a schema registry. If it fails, `start` rejects.
    */
   readonly serialize?: Serialize<Value> | { open(context: SerializeContext): Serialize<Value> | Promise<Serialize<Value>> };
+  /**
+   * Format of the values in a log with a schema registry. `withRegistry` of `@headgate/registry` serializes them; without it, `start` rejects any
+   * other format than `json`. Has no effect with `serialize`. Default: the pipeline's option `format`.
+   */
+  readonly format?: TopicFormat;
+  /** Schema of the values in the language of `format`, as text. Default: derived from `value`. */
+  readonly schema?: string;
   /**
    * The header `content-type` of the topic's records, except for those of a series. Default: `application/json`; `application/octet-stream`
    * with a custom serializer.
@@ -83,8 +96,8 @@ export interface RecordMaker<Value> {
   (record: RecordContent & { readonly value: Value }): PendingRecord;
   /**
    * Creates many records with one key. The functions of the series are called while the records are written, possibly more than once. The
-   * records have no CloudEvents headers. A record's value comes from `valueAt`, or is the JSON text `before + textAt(index) + after`. For a
-   * topic with a custom serializer, a series with `textAt` throws a `PipelineError` (HEADGATE_INVALID_RECORD).
+   * records have no CloudEvents headers. A record's value comes from `valueAt`, or is the JSON text `before + textAt(index) + after`, which a
+   * topic with a custom serializer parses.
    */
   series(series: RecordSeriesContent<Value>): PendingRecord;
 }
@@ -184,9 +197,14 @@ export async function openSerializers(
   signal: AbortSignal,
 ): Promise<Serializers> {
   const topics = pipelines.flatMap(({ name, topics: of }) =>
-    Object.entries(of).map(([topicName, { serialize }]) => ({ pipeline: name, name: names(`${name}.${topicName}`), serialize })),
+    Object.entries(of).map(([topicName, definition]) => ({ pipeline: name, name: names(`${name}.${topicName}`), ...definition })),
   );
-  const opened = topics.map(async ({ pipeline, name, serialize = JSON.stringify }) => {
+  const opened = topics.map(async ({ pipeline, name, format = 'json', serialize }) => {
+    if (serialize === undefined && format !== 'json') {
+      const message = `${name}: the format ${format} needs a schema registry. Pass the pipeline through withRegistry of @headgate/registry.`;
+      throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message, pipeline });
+    }
+    if (serialize === undefined) return [name, JSON.stringify] as const;
     if (typeof serialize === 'function') return [name, serialize] as const;
     try {
       const given = await serialize.open({ topic: name, signal });
@@ -293,8 +311,6 @@ function recordMaker(
     return { name, record, id, kind, contentType, count: 1 };
   };
   const series = ({ key, count, textAt, valueAt, before = '', after = '' }: RecordSeriesContent<unknown>): PendingRecord => {
-    if (textAt !== undefined && definition.serialize !== undefined)
-      throw invalid('its records have a custom serializer, but a series has textAt. Use valueAt instead.');
     if (key !== null) assertField(topicName, 'key', key);
     if (!(Number.isSafeInteger(count) && count >= 0)) throw invalid(`a series has ${count} records. Write a whole number from 0.`);
     checkKey(key);
@@ -304,11 +320,12 @@ function recordMaker(
       assertField(topicName, 'value', text);
       throw invalid('textAt of a series returned bytes. Return text.');
     };
+    const contentAt = textAt === undefined ? valueAt : (i: number): unknown => JSON.parse(before + partAt(i) + after);
     const values: Pick<RecordSeries, 'valueAt' | 'parts'> =
-      textAt === undefined
-        ? { valueAt: (i) => serialize(valueAt(i)) }
+      textAt === undefined || definition.serialize !== undefined
+        ? { valueAt: (i) => serialize(contentAt(i)) }
         : { valueAt: (i) => before + partAt(i) + after, parts: { before, partAt, after } };
-    if (validate) for (let i = 0; i < count; i += 1) checkValue(textAt === undefined ? valueAt(i) : JSON.parse(before + partAt(i) + after));
+    if (validate) for (let i = 0; i < count; i += 1) checkValue(contentAt(i));
     const record = { topic: topicName, partition: partitionOf(key), key, count, ...values };
     return { name, record, id: undefined, kind: name, contentType, count };
   };
