@@ -23,15 +23,9 @@ const SHARED = { isolate: false };
 /** For tests that compute all the time. They start after those that wait, in at most three processes. */
 const COMPUTING = { maxWorkers: 3, sequence: { groupOrder: 1 } };
 
-/** Tests with real processes or files on disk, by folder. What else a test needs, the ending of its name says. */
-const EMBEDDED = [
-  'apps/pipeline/src/{bin,e2e/**/*}.test.ts',
-  'examples/**/*.test.ts',
-  'packages/broker/src/*.test.ts',
-  'packages/throttle/src/budget/file-journal/*.test.ts',
-  'packages/topics/src/sqlite/**/*.test.ts',
-];
-const ENDINGS = ['**/*.{broker,faults,package,pack,figure}.test.ts'];
+/** Tests that may start the command. What else a test needs, the ending of its name says. */
+const EMBEDDED = ['apps/pipeline/src/{bin,e2e/**/*}.test.ts', 'examples/issues/app.test.ts'];
+const ENDINGS = ['**/*.{docs,broker,faults,package,pack,figure}.test.ts'];
 
 const ending = (name: string, test: object) => project(name, [`**/*.${name}.test.ts`], [], test);
 
@@ -56,7 +50,9 @@ export default defineConfig({
     projects: [
       project('unit', ['**/*.test.ts'], [...EMBEDDED, ...ENDINGS], { ...limits(5), ...NATIVE, ...SHARED, ...COMPUTING }),
       project('embedded', EMBEDDED, ENDINGS, { ...limits(10), ...NATIVE, ...SHARED, globalSetup: COMMAND }),
-      // Takes the broker of the project.
+      // Reads documents or other files outside of its package.
+      ending('docs', { ...limits(10), ...NATIVE, ...SHARED, globalSetup: COMMAND }),
+      // Takes the broker that all tests share.
       ending('broker', { ...limits(10), globalSetup: [COMMAND, BROKER] }),
       // Starts brokers, and kills, freezes or configures them.
       ending('faults', { ...limits(10), globalSetup: COMMAND }),

@@ -4,13 +4,12 @@ import { spawn, spawnSync } from 'node:child_process';
 
 const [runs = 5, load = 8] = process.argv.slice(2, 4).map(Number);
 const given = process.argv.slice(4);
-const projects = given.length > 0 ? given : ['unit', 'embedded', 'broker'].map((name) => `--project=${name}`);
+const projects = given.length > 0 ? given : ['unit', 'embedded', 'docs', 'broker'].map((name) => `--project=${name}`);
 // The loops end with this process, however it ends.
 const loop =
   'process.stdin.on("end", () => process.exit()).resume(); (function spin() { const end = Date.now() + 100; while (Date.now() < end); setImmediate(spin); })();';
 const loops = Array.from({ length: load }, () => spawn(process.execPath, ['-e', loop], { stdio: ['pipe', 'ignore', 'inherit'] }));
 
-spawnSync('turbo', ['run', 'build', '--output-logs=errors-only'], { stdio: 'inherit' });
 let red = 0;
 for (let nth = 1; nth <= runs; nth += 1) {
   const startedAt = performance.now();

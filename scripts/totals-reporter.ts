@@ -1,5 +1,6 @@
-import { writeFileSync } from 'node:fs';
-import type { Reporter, SerializedError, TestModule } from 'vitest/node';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { Reporter, SerializedError, TestModule, Vitest } from 'vitest/node';
 
 interface Failure {
   readonly name: string;
@@ -7,10 +8,16 @@ interface Failure {
 }
 
 /**
- * Prints the reasons for skipped tests, and failures and totals at the very end. For `scripts/test.mjs`, writes failures and totals to a file
- * instead.
+ * Prints the reasons for skipped tests, and failures and totals at the very end. With `--outputFile=FILE`, writes them to that file instead, for
+ * `scripts/test.mjs`.
  */
 export default class TotalsReporter implements Reporter {
+  #file: string | undefined;
+
+  onInit({ config }: Vitest): void {
+    if (typeof config.outputFile === 'string') this.#file = resolve(config.root, config.outputFile);
+  }
+
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
     const count = { passed: 0, failed: 0, skipped: 0, pending: 0 };
     const reasons = new Set<string>();
@@ -30,13 +37,17 @@ export default class TotalsReporter implements Reporter {
     // These errors fail the run, even if no test has failed.
     count.failed += unhandledErrors.length;
     for (const error of unhandledErrors) failures.push({ name: 'outside of any test', reason: reasonOf([error]) });
+    if (this.#file !== undefined) {
+      mkdirSync(dirname(this.#file), { recursive: true });
+      writeFileSync(this.#file, JSON.stringify({ ...count, failures, reasons: [...reasons] }));
+      return;
+    }
     const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : '';
     const told = failures.map(({ name, reason }) => `failed: ${name}: ${reason}\n`).join('');
-    const file = process.env['HEADGATE_TOTALS_FILE'];
-    if (file !== undefined) writeFileSync(file, JSON.stringify({ ...count, skipped, failures, told }));
-    const totals = file === undefined ? `${told}${count.passed} passed, ${count.failed} failed${skipped}\n` : '';
     // The default reporter still writes its own summary after this hook.
-    process.on('exit', () => process.stdout.write(`${[...reasons].join('')}${totals}`));
+    process.on('exit', () =>
+      process.stdout.write(`${[...reasons].join('')}${told}${count.passed} passed, ${count.failed} failed${skipped}\n`),
+    );
   }
 }
 

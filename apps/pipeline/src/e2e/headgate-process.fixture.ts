@@ -12,6 +12,8 @@ import { spawnOnLifeline } from './lifeline.fixture.ts';
 
 /** The command line of Headgate without the arguments: Node, its options and the command's file. */
 export const HEADGATE: readonly string[] = [process.execPath, '--disable-warning=ExperimentalWarning', inject('command')];
+/** The same, but a user's module imports the sources of the packages, which needs no build. */
+const FROM_SOURCE: readonly string[] = [process.execPath, '--conditions=@headgate/source', ...HEADGATE.slice(1)];
 
 export interface Ended {
   readonly code: number | null;
@@ -78,7 +80,7 @@ export async function workplace(config: string, { processes = false }: Workplace
   await writeFile(join(folder, 'headgate.yaml'), config);
 
   const start = ({ input, env = {} }: { input?: string; env?: Readonly<Record<string, string>> }, args: readonly string[]): Started => {
-    const child = spawnOnLifeline([...HEADGATE, ...args], {
+    const child = spawnOnLifeline([...FROM_SOURCE, ...args], {
       cwd: folder,
       env: { PATH: process.env['PATH'] ?? '', TZ: 'UTC', ...SECRETS, ...env },
       stdin: 'pipe',
@@ -120,7 +122,7 @@ export async function workplace(config: string, { processes = false }: Workplace
 
   return {
     folder,
-    commandLine: HEADGATE.map((part) => `'${part}'`).join(' '),
+    commandLine: FROM_SOURCE.map((part) => `'${part}'`).join(' '),
     write: (name, text) => writeFile(join(folder, name), text),
     start: (...args) => start({}, args),
     headgate: (...args) => headgateWith({}, ...args),
