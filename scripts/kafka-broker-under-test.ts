@@ -24,7 +24,7 @@ export const DEFAULT_SESSION = { 'broker.session.timeout.ms': '9000', 'broker.he
 type Provided = ProvidedContext['kafkaBroker'];
 
 /** Starts the broker that all tests of a run share. */
-export async function startSharedBroker(): Promise<{ readonly provided: Provided; close(): Promise<void> }> {
+export async function startSharedBroker(): Promise<{ readonly provided: Provided; readonly close: () => Promise<void> }> {
   const why = await whyNoKafkaBroker();
   if (why !== undefined) return { provided: { brokers: [], jars: '', why }, close: async () => undefined };
   const { brokers, jars, close } = await startKafkaBroker({ settings: DEFAULT_SESSION, readyWithinMs: 300_000 });
