@@ -2,7 +2,7 @@
 export type TopicLogErrorCode =
   /** The log can't be opened as requested, or a backup can't be created. The message says why. */
   | 'HEADGATE_TOPIC_LOG_OPEN'
-  /** A newer release has written the log. */
+  /** The log has another version of the schema than this release: another release has written it, or it was changed. */
   | 'HEADGATE_TOPIC_LOG_VERSION'
   /** There is no space to write. The transaction wrote nothing, and a later one can succeed when there is space. */
   | 'HEADGATE_TOPIC_LOG_FULL'

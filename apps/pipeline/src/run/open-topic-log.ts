@@ -8,7 +8,7 @@ import type { TopicsConfig } from '../config/topics-section.ts';
 import { kafkaOptions } from './kafka-options.ts';
 
 export interface OpenToWorkOptions {
-  /** Whether to open the log only for reading: an embedded log is neither created nor migrated. Default: false. */
+  /** Whether to open the log only for reading: an embedded log is neither created nor changed. Default: false. */
   readonly readOnly?: boolean;
   /** Whether an embedded log deletes records that are older than `retain`, except state, jobs and dead letters. Default: false. */
   readonly deleteOld?: boolean;

@@ -23,6 +23,10 @@ export class AppendBatches {
     return [...this.#batches.values()];
   }
 
+  get topics(): ReadonlySet<string> {
+    return new Set(this.#batches.keys());
+  }
+
   add(record: NewRecord | RecordSeries): void {
     const batch = this.#find(record.topic);
     this.#entries.push({ batch, at: batch.values.length });

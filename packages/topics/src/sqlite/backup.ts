@@ -1,4 +1,5 @@
-import { access, link, open, rename, rm, stat } from 'node:fs/promises';
+import { once } from 'node:events';
+import { access, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { TopicLogError } from '../topic-log-error.ts';
 import { sqliteTopicLog } from './sqlite-topic-log.ts';
@@ -40,7 +41,7 @@ export async function backupSqliteTopicLog({ file, to, signal = new AbortControl
     const { topics, records } = await readWhole(part, signal);
     const bytes = await synced(part);
     await assertFree(target);
-    await giveName(part, target);
+    await rename(part, target);
     await synced(dirname(target));
     return { topics, records, bytes };
   } finally {
@@ -48,11 +49,13 @@ export async function backupSqliteTopicLog({ file, to, signal = new AbortControl
   }
 }
 
-const THERE = 'it already exists, and backup never overwrites a file. Name another one.';
-
 /** Throws if the name is taken, or if SQLite would replay a file left next to it, and the copy would become another log. */
 async function assertFree(target: string): Promise<void> {
-  if (await exists(target)) throw cannotBeMade(target, THERE);
+  const isTaken = await access(target).then(
+    () => true,
+    () => false,
+  );
+  if (isTaken) throw cannotBeMade(target, 'it already exists, and backup never overwrites a file. Name another one.');
   for (const path of [`${target}-wal`, `${target}-journal`]) {
     const { size } = await stat(path).catch(() => ({ size: 0 }));
     if (size === 0) continue;
@@ -60,27 +63,8 @@ async function assertFree(target: string): Promise<void> {
   }
 }
 
-async function exists(path: string): Promise<boolean> {
-  return await access(path).then(
-    () => true,
-    () => false,
-  );
-}
-
 function cannotBeMade(path: string, why: string, cause?: unknown): TopicLogError {
   return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_OPEN', message: `The backup ${path} failed: ${why}` }, { cause });
-}
-
-/** Links the file under its final name, because the system refuses a link if the name is taken. A rename would overwrite. */
-async function giveName(part: string, target: string): Promise<void> {
-  try {
-    await link(part, target);
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (code === 'EEXIST' || (await exists(target))) throw cannotBeMade(target, THERE, cause);
-    // The file system may not support links.
-    await rename(part, target);
-  }
 }
 
 /** Creates the file of the copy for its owner only. SQLite then copies into the empty file. */
@@ -94,16 +78,12 @@ async function claim(path: string): Promise<void> {
 }
 
 async function copy(file: string, to: string, signal: AbortSignal): Promise<void> {
-  const worker = new WorkerLink({ file, busyTimeoutMs: 5_000, pollMs: 50, tombstoneRetentionMs: 0, maxFileBytes: 0, readOnly: true });
-  const over = new AbortController();
-  const stopped = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { signal: over.signal });
-  });
-  const copied = worker.call('open', null).then(() => worker.call('backup', { to }));
+  const worker = new WorkerLink({ file, busyTimeoutMs: 5_000, tombstoneRetentionMs: 0, maxFileBytes: 0, readOnly: true });
+  const copied = worker.call('backup', to);
+  const stopped = once(signal, 'abort').then(() => signal.throwIfAborted());
   try {
     await Promise.race([copied, stopped]);
   } finally {
-    over.abort();
     // Don't wait for the thread after an abort: it receives nothing, not even the request to end, before the copy is done.
     const closed = worker.close();
     if (signal.aborted) copied.catch(() => undefined);

@@ -24,7 +24,7 @@ export function fieldOrNull(value: SQLOutputValue | undefined): string | Uint8Ar
   throw new DamagedColumnError('text or bytes', value);
 }
 
-/** Has the `errcode` SQLITE_CORRUPT, like SQLite's own errors, so `sqliteFailure` turns it into a `corrupt` failure. */
+/** Has the `errcode` SQLITE_CORRUPT, like SQLite's own errors, so `fileError` reports a damaged file. */
 class DamagedColumnError extends Error {
   override readonly name = 'DamagedColumnError';
   readonly errcode = 11;

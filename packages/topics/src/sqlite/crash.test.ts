@@ -46,7 +46,7 @@ it(
 
 /** Checks the log, and returns its last page, which may never have been acknowledged. It reads without the log's thread, which is faster. */
 function verify(file: string, acknowledged: number): number {
-  const store = new LogStore({ file, busyTimeoutMs: 0, pollMs: 50, tombstoneRetentionMs: 0, maxFileBytes: 0 });
+  const store = new LogStore({ file, busyTimeoutMs: 0, tombstoneRetentionMs: 0, maxFileBytes: 0 });
   try {
     if (store.topics.find('state') === null) return acknowledged;
     const state = store.readState('state', 0);

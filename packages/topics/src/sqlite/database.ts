@@ -1,164 +1,128 @@
-import { type Stats, accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs';
+import { type Stats, accessSync, chmodSync, constants, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DatabaseSync } from 'node:sqlite';
 import { integer } from './column.ts';
+import { fileError, isBusy, messageOf, openError } from './file-errors.ts';
 import { LogFiles } from './log-files.ts';
-import { checkSchema, isEmpty, makeSchema, viewSchema } from './schema.ts';
-import { sqliteFailure } from './sqlite-failure.ts';
-import { type WorkerOptions, WorkerFailure } from './worker-protocol.ts';
+import { PAGE_BYTES, checkSchema, makeSchema } from './schema.ts';
+import type { WorkerOptions } from './worker-protocol.ts';
 
-/**
- * Opens the log's file in WAL mode, with each commit synced, at this release's schema; with `readOnly`, see `openToRead`. New files and folders are
- * accessible only to their owner. Throws a `WorkerFailure`.
- */
-export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSync; readonly files: LogFiles } {
-  const { file, busyTimeoutMs } = options;
-  if (options.readOnly === true) return openToRead(options);
-  const isNew = preparePath(file);
-  let db: DatabaseSync | undefined;
-  try {
-    db = new DatabaseSync(file, { timeout: busyTimeoutMs });
-    // SQLite creates `-wal` and `-shm` with the file's mode, so set the mode now. Creating and closing the file here, before SQLite opens it, would
-    // release this process's locks on it.
-    if (isNew) chmodSync(file, 0o600);
-    const files = new LogFiles(file);
-    checkSchema(db, file);
-    useWriteAheadLog(db, busyTimeoutMs);
-    // Without `fullfsync`, macOS keeps a "synced" commit in the drive's cache. On other systems, it changes nothing.
-    db.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON');
-    db.exec('PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 67108864');
-    makeSchema(db, file);
-    if (options.maxFileBytes > 0) limitFile(db, options.maxFileBytes);
-    files.addWriteAheadLog();
-    return { db, files };
-  } catch (error) {
-    closeQuietly(db);
-    throw sqliteFailure(error, { file, busyTimeoutMs });
-  }
+export interface OpenDatabase {
+  readonly db: DatabaseSync;
+  readonly files: LogFiles;
 }
 
 /**
- * Opens the log's file for reading, without changing it. If this user may write to the file and its folder, SQLite uses its `-wal` and
- * `-shm` as usual; otherwise it creates neither, and reads those that exist. If `LogFiles.haveChanged` becomes true, SQLite may return wrong
- * data, and the file must be reopened.
+ * Opens the log's file in WAL mode, with each commit synced. New files and folders are accessible only to their owner. With `readOnly`, it
+ * creates and changes nothing.
  */
-function openToRead(options: WorkerOptions): ReturnType<typeof openDatabase> {
-  const { file, busyTimeoutMs } = options;
-  let found: Stats | undefined;
+export function openDatabase(options: WorkerOptions): OpenDatabase {
+  const { file, busyTimeoutMs, maxFileBytes } = options;
   try {
-    found = statSync(file, { throwIfNoEntry: false });
+    if (options.readOnly === true) return openToRead(file, busyTimeoutMs);
+    const isNew = preparePath(file);
+    const db = new DatabaseSync(file, { timeout: busyTimeoutMs });
+    return closedOnError(db, () => {
+      // SQLite creates `-wal` and `-shm` with the file's mode, so set the mode now. Creating and closing the file here, before SQLite opens it, would
+      // release this process's locks on it.
+      if (isNew) chmodSync(file, 0o600);
+      const files = new LogFiles(file);
+      // Refuse another application's file before anything changes it.
+      checkSchema(db, file);
+      db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
+      useWriteAheadLog(db, busyTimeoutMs);
+      // Without `fullfsync`, macOS keeps a "synced" commit in the drive's cache. On other systems, it changes nothing.
+      db.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON');
+      db.exec('PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 67108864');
+      if (!checkSchema(db, file)) makeSchema(db, file);
+      if (maxFileBytes > 0) limitFile(db, maxFileBytes);
+      files.addWriteAheadLog();
+      return { db, files };
+    });
   } catch (error) {
-    throw cantReach(file, "can't be entered", error);
-  }
-  try {
-    if (found === undefined) throw new WorkerFailure({ kind: 'open', file, reason: "it doesn't exist.", detail: 'ENOENT' });
-    if (found.isDirectory())
-      throw new WorkerFailure({ kind: 'open', file, reason: 'it is a folder. Name a file in it.', detail: 'EISDIR' });
-    return openExisting(options);
-  } catch (error) {
-    throw sqliteFailure(error, { file, busyTimeoutMs });
+    throw fileError(error, file, busyTimeoutMs);
   }
 }
 
-function openExisting(options: WorkerOptions): ReturnType<typeof openDatabase> {
-  const { busyTimeoutMs } = options;
-  const files = new LogFiles(options.file);
-  files.expectNoChange();
-  const { file } = files;
-  const wal = statSync(`${file}-wal`, { throwIfNoEntry: false });
-  const hasCommits = (wal?.size ?? 0) > 0;
-  if (hasCommits && statSync(file).size === 0) throw leftAlone(file);
-  const mayWrite = [file, dirname(file)].every((path) => mayBe(path, constants.W_OK));
-  let refusal: WorkerFailure | undefined;
-  for (const readOnly of [...(mayWrite ? [false] : []), ...(wal === undefined ? [] : [true])]) {
-    try {
-      return readyToRead(new DatabaseSync(file, { timeout: busyTimeoutMs, readOnly }), new LogFiles(options.file));
-    } catch (error) {
-      // `mayBe` can report a permission that isn't enough to open the file. Continue as without the permission.
-      refusal = sqliteFailure(error, { file, busyTimeoutMs });
-      if (refusal.failure.kind !== 'open') throw refusal;
-    }
-  }
+/**
+ * Uses the `-wal` and `-shm` like a writer if this user may; SQLite then refuses to write. Without commits in a `-wal`, the file contains the
+ * whole log, so that it can be read as immutable as long as no process writes it.
+ */
+function openToRead(file: string, busyTimeoutMs: number): OpenDatabase {
+  if (!exists(file)) throw openError(file, "it doesn't exist.");
   try {
-    if (hasCommits && refusal !== undefined) throw refusal;
-    // Without commits in a `-wal`, the file contains the whole log, as long as no process writes.
-    return readyToRead(new DatabaseSync(new URL(`${pathToFileURL(file).href}?immutable=1`), { readOnly: true }), files);
+    const db = new DatabaseSync(fileUrl(file, 'mode=rw'), { timeout: busyTimeoutMs });
+    return readyToRead(db, file, () => new LogFiles(file));
   } catch (error) {
-    // Another process may have opened or closed the log meanwhile.
-    if (files.haveChanged) return openToRead(options);
-    throw error;
+    const refusal = fileError(error, file, busyTimeoutMs);
+    if (refusal.code !== 'HEADGATE_TOPIC_LOG_OPEN' || sizeOf(`${realpathSync(file)}-wal`) > 0) throw refusal;
   }
+  const files = new LogFiles(file, true);
+  return readyToRead(new DatabaseSync(fileUrl(file, 'immutable=1'), { readOnly: true }), file, () => files);
 }
 
-function readyToRead(db: DatabaseSync, files: LogFiles): ReturnType<typeof openDatabase> {
-  try {
-    checkSchema(db, files.file);
-    // A process can create the tables at any time. The file must then be reopened.
-    if (isEmpty(db)) files.expectNoChange();
-    viewSchema(db);
+function readyToRead(db: DatabaseSync, file: string, filesOf: () => LogFiles): OpenDatabase {
+  return closedOnError(db, () => {
+    db.exec('PRAGMA query_only = ON');
+    const files = filesOf();
+    if (!checkSchema(db, file)) throw openError(file, 'it is empty: no process has created the log in it yet. Try again after that.');
     // A copy made by a backup isn't in WAL mode, and has no -wal, until a process opens it for writing. SQLite has no -wal of an immutable file.
-    const hasWal = db.prepare('PRAGMA journal_mode').get()?.['journal_mode'] === 'wal';
-    if (hasWal) files.addWriteAheadLog();
+    if (db.prepare('PRAGMA journal_mode').get()?.['journal_mode'] === 'wal') files.addWriteAheadLog();
     return { db, files };
-  } catch (error) {
-    closeQuietly(db);
-    throw error;
-  }
-}
-
-function mayBe(path: string, mode: number): boolean {
-  try {
-    accessSync(path, mode);
-    return true;
-  } catch {
-    return false;
-  }
+  });
 }
 
 /** Creates the log's folder and checks that the file can be opened there. Returns true if the file doesn't exist yet. */
 function preparePath(file: string): boolean {
-  let wal: Stats | undefined;
-  let found: Stats | undefined;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    // Look for the `-wal` first, because another process that creates the log creates the file before it writes anything to the `-wal`.
-    wal = statSync(`${file}-wal`, { throwIfNoEntry: false });
-    found = statSync(file, { throwIfNoEntry: false });
   } catch (error) {
-    throw cantReach(file, "can't be created or entered", error);
+    throw cantReach(file, error);
   }
-  if (found?.isDirectory() === true) {
-    throw new WorkerFailure({ kind: 'open', file, reason: 'it is a folder. Name a file in it.', detail: 'EISDIR' });
-  }
-  if (found !== undefined) assertWritable(file);
-  if ((wal?.size ?? 0) > 0 && (found?.size ?? 0) === 0) throw leftAlone(file);
-  return found === undefined;
-}
-
-function cantReach(file: string, what: string, error: unknown): WorkerFailure {
-  const detail = error instanceof Error ? error.message : String(error);
-  const reason = `its folder ${what} (${detail}). Check the path and the permissions on its folders.`;
-  return new WorkerFailure({ kind: 'open', file, reason, detail }, { cause: error });
-}
-
-/** The error for a `-wal` without its file. SQLite would create a new database and delete the `-wal`, with the commits in it. */
-function leftAlone(file: string): WorkerFailure {
-  const reason =
-    `the file is missing or empty, and ${file}-wal contains its last commits: the file was moved or deleted without it. ` +
-    `Put the file back next to it; or, to start over, delete ${file}-wal.`;
-  return new WorkerFailure({ kind: 'open', file, reason, detail: 'a -wal without its database' });
-}
-
-/** Throws if this user can't read and write the file. SQLite would open a read-only file silently, and fail at the first write. */
-function assertWritable(file: string): void {
+  if (!exists(file)) return true;
   try {
+    // SQLite would open a read-only file silently, and fail at the first write.
     accessSync(file, constants.R_OK | constants.W_OK);
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
-    const reason = "this user can't read and write it. Grant permission on the file and its folder.";
-    throw new WorkerFailure({ kind: 'open', file, reason, detail }, { cause: error });
+    throw openError(file, "this user can't read and write it. Grant permission on the file and its folder.", error);
   }
+  return false;
+}
+
+/** Throws for a folder, and for a `-wal` without its file. SQLite would create a new database and delete the `-wal`, with the commits in it. */
+function exists(file: string): boolean {
+  let hasCommits: boolean;
+  let found: Stats | undefined;
+  try {
+    // Look for the `-wal` first, because another process that creates the log creates the file before it writes anything to the `-wal`.
+    hasCommits = sizeOf(`${file}-wal`) > 0;
+    found = statSync(file, { throwIfNoEntry: false });
+  } catch (error) {
+    throw cantReach(file, error);
+  }
+  if (found?.isDirectory() === true) throw openError(file, 'it is a folder. Name a file in it.');
+  if (hasCommits && (found?.size ?? 0) === 0) {
+    throw openError(
+      file,
+      `the file is missing or empty, and ${file}-wal contains its last commits: the file was moved or deleted without it. ` +
+        `Put the file back next to it; or, to start over, delete ${file}-wal.`,
+    );
+  }
+  return found !== undefined;
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function cantReach(file: string, error: unknown): Error {
+  const reason = `its folder can't be created or entered (${messageOf(error)}). Check the path and the permissions on its folders.`;
+  return openError(file, reason, error);
+}
+
+function fileUrl(file: string, parameter: string): URL {
+  return new URL(`${pathToFileURL(file).href}?${parameter}`);
 }
 
 /**
@@ -172,7 +136,7 @@ function useWriteAheadLog(db: DatabaseSync, busyTimeoutMs: number): void {
       db.exec('PRAGMA journal_mode = WAL');
       return;
     } catch (error) {
-      if (waitedMs >= busyTimeoutMs || sqliteFailure(error, { file: '', busyTimeoutMs }).failure.kind !== 'busy') throw error;
+      if (waitedMs >= busyTimeoutMs || !isBusy(error)) throw error;
       Atomics.wait(pause, 0, 0, 10);
     }
   }
@@ -183,10 +147,15 @@ function limitFile(db: DatabaseSync, maxFileBytes: number): void {
   db.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(maxFileBytes / pageBytes))}`);
 }
 
-function closeQuietly(db: DatabaseSync | undefined): void {
+function closedOnError<T>(db: DatabaseSync, work: () => T): T {
   try {
-    db?.close();
-  } catch {
-    // The caller throws an earlier error, which says more.
+    return work();
+  } catch (error) {
+    try {
+      db.close();
+    } catch {
+      // The first error says more.
+    }
+    throw error;
   }
 }

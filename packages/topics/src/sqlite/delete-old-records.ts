@@ -15,14 +15,8 @@ export interface SqliteRetention {
   readonly keep?: (topic: string) => boolean;
 }
 
-export interface DeleteOldRecordsOptions {
-  readonly link: WorkerLink;
-  readonly retention: SqliteRetention;
-  readonly now: () => number;
-}
-
-/** Deletes old records in the background, some rows per transaction. The file reuses their space. */
-export function deleteOldRecords({ link, retention, now }: DeleteOldRecordsOptions): { stop(): void } {
+/** Deletes old records in the background, some rows per transaction. The file reuses their space. Returns a function that stops it. */
+export function deleteOldRecords(link: WorkerLink, retention: SqliteRetention, now: () => number): () => void {
   const { maxAgeMs, untilCommitted = () => false, keep = () => false } = retention;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -30,9 +24,9 @@ export function deleteOldRecords({ link, retention, now }: DeleteOldRecordsOptio
   const step = async (): Promise<boolean> => {
     const beforeMs = now() - maxAgeMs;
     let isMore = false;
-    for (const { name, compacted } of await link.call('list-topics', null)) {
+    for (const { name, compacted } of await link.call('listTopics')) {
       if (compacted || isStopped || keep(name)) continue;
-      isMore = (await link.call('delete-old', { topic: name, beforeMs, untilCommitted: untilCommitted(name) })) || isMore;
+      isMore = (await link.call('deleteOld', name, beforeMs, untilCommitted(name))) || isMore;
     }
     return isMore;
   };
@@ -46,10 +40,8 @@ export function deleteOldRecords({ link, retention, now }: DeleteOldRecordsOptio
     timer.unref();
   };
   deleteAfter(STEP_MS);
-  return {
-    stop() {
-      isStopped = true;
-      clearTimeout(timer);
-    },
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
   };
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import { integer, integerOrNull, text } from './column.ts';
-import { WorkerFailure } from './worker-protocol.ts';
+import { integer, text } from './column.ts';
+import { corruptError } from './file-errors.ts';
 
 interface GroupOffset {
   readonly group: string;
@@ -11,15 +11,17 @@ interface GroupOffset {
 
 /** The offset that each group reads next in each partition. */
 export class GroupOffsetTable {
-  readonly #db: DatabaseSync;
   readonly #file: string;
   readonly #all: StatementSync;
-  #set: StatementSync | undefined;
+  readonly #set: StatementSync;
 
   constructor(db: DatabaseSync, file: string) {
-    this.#db = db;
     this.#file = file;
     this.#all = db.prepare('SELECT group_name, partition_id, next_offset, checksum FROM group_offsets');
+    this.#set = db.prepare(
+      'INSERT INTO group_offsets (group_name, partition_id, next_offset, checksum) VALUES (?, ?, ?, ?) ' +
+        'ON CONFLICT DO UPDATE SET next_offset = excluded.next_offset, checksum = excluded.checksum',
+    );
   }
 
   get(group: string, partitionId: number): number | null {
@@ -33,11 +35,6 @@ export class GroupOffsetTable {
   }
 
   set(group: string, partitionId: number, next: number): void {
-    // The statement is prepared on demand, because a read-only log may have a view in place of the table.
-    this.#set ??= this.#db.prepare(
-      'INSERT INTO group_offsets (group_name, partition_id, next_offset, checksum) VALUES (?, ?, ?, ?) ' +
-        'ON CONFLICT DO UPDATE SET next_offset = excluded.next_offset, checksum = excluded.checksum',
-    );
     this.#set.run(group, partitionId, next, checksum({ group, partitionId, next }));
   }
 
@@ -50,10 +47,7 @@ export class GroupOffsetTable {
   #verified(): readonly GroupOffset[] {
     return this.#all.all().map((row) => {
       const found = { group: text(row['group_name']), partitionId: integer(row['partition_id']), next: integer(row['next_offset']) };
-      const sum = integerOrNull(row['checksum']);
-      // Rows that an older release has written have no checksum.
-      if (sum !== null && sum !== checksum(found))
-        throw new WorkerFailure({ kind: 'corrupt', file: this.#file, detail: "the offset of a group doesn't match its checksum" });
+      if (integer(row['checksum']) !== checksum(found)) throw corruptError(this.#file, "the offset of a group doesn't match its checksum");
       return found;
     });
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { sqliteFailure } from './sqlite-failure.ts';
+import { fileError, isBusy } from './file-errors.ts';
 
 /** How long to wait for a lock. Two newcomers can block each other for a moment at a free lane. A holder usually keeps the lane for longer. */
 const MEETING_MS = 60;
@@ -17,9 +17,9 @@ export interface LaneLock {
  * empty SQLite database, `<file>-lanes/<lane>-<hash>.lock`. The file stays when the lane is released. If it were removed, two newcomers could lock
  * two different files of that name.
  */
-export function takeLaneLock(options: { readonly file: string; readonly lane: string }): LaneLock | null {
-  const folder = `${options.file}-lanes`;
-  const lockFile = join(folder, laneFileName(options.lane));
+export function takeLaneLock(file: string, lane: string): LaneLock | null {
+  const folder = `${file}-lanes`;
+  const lockFile = join(folder, laneFileName(lane));
   let db: DatabaseSync | undefined;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -33,9 +33,8 @@ export function takeLaneLock(options: { readonly file: string; readonly lane: st
     return { release: () => held.close() };
   } catch (error) {
     db?.close();
-    const failure = sqliteFailure(error, { file: lockFile, busyTimeoutMs: MEETING_MS });
-    if (failure.failure.kind === 'busy') return null;
-    throw failure;
+    if (isBusy(error)) return null;
+    throw fileError(error, lockFile, MEETING_MS);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { integer, integerOrNull } from './column.ts';
-import { type LaneHold, WorkerFailure } from './worker-protocol.ts';
+import { LaneHeldError, LaneLostError } from '../lane-errors.ts';
+import type { LaneHold } from './worker-protocol.ts';
 
 /**
  * Each lane's holder and epoch. Every opening of a lane adds one to the epoch. The lock keeps newcomers out. Each transaction of a lane checks the
@@ -27,17 +28,17 @@ export class LaneTable {
 
   /** Throws if another holder has taken the lane. Call within a transaction. */
   verify(hold: LaneHold): void {
-    if (this.#get.get(hold.name)?.['epoch'] !== hold.epoch) throw new WorkerFailure({ kind: 'lane-lost', lane: hold.name });
+    if (this.#get.get(hold.name)?.['epoch'] !== hold.epoch) throw new LaneLostError({ lane: hold.name });
   }
 
   leave(hold: LaneHold): void {
     this.#leave.run(hold.name, hold.epoch);
   }
 
-  heldFailure(name: string): WorkerFailure {
+  heldError(name: string): LaneHeldError {
     const row = this.#get.get(name);
     const pid = row === undefined ? null : integerOrNull(row['pid']);
     const sinceMs = row === undefined ? null : integerOrNull(row['since_ms']);
-    return new WorkerFailure({ kind: 'lane-held', lane: name, pid, sinceMs });
+    return new LaneHeldError({ lane: name, pid, sinceMs });
   }
 }

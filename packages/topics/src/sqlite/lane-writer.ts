@@ -7,10 +7,13 @@ import type { LaneSpec, LaneTransaction, NewRecord, RecordPosition, RecordSeries
 import { TopicLogError, type TopicLogErrorCode } from '../topic-log-error.ts';
 import { collectTransaction, stateChanges } from '../transaction-content.ts';
 import { AppendBatches } from './append-batches.ts';
+import { assertOffset } from './argument-checks.ts';
+import type { CommitWatch } from './commit-watch.ts';
 import type { WorkerLink } from './worker-link.ts';
 
 export interface SqliteLaneWriterOptions {
   readonly link: WorkerLink;
+  readonly commits: CommitWatch;
   readonly lane: LaneSpec;
   readonly epoch: number;
   readonly state: LiveState;
@@ -48,7 +51,7 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
     const { link, lane, epoch, onClose } = this.#options;
     onClose(this);
     try {
-      await link.call('close-lane', { name: lane.name, epoch });
+      await link.call('closeLane', { name: lane.name, epoch });
     } catch {
       // A log that can't respond no longer holds any lane, so there is nothing to release.
     }
@@ -56,8 +59,9 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
 
   protected override async write(work: (tx: LaneTransaction) => void): Promise<void> {
     if (this.#lost !== undefined) throw this.#lost;
-    const { link, lane, epoch, now } = this.#options;
+    const { link, commits, lane, epoch, now } = this.#options;
     const { records, offsets } = collectTransaction(work, lane);
+    for (const offset of offsets) assertOffset(offset);
     const batches = new AppendBatches();
     for (const record of records) batches.add(record);
     // The positions are needed only if a record of the state's topic leaves its partition to its key: it may belong to the lane's state.
@@ -65,6 +69,7 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
     const pairs = await this.#untilDone(() =>
       link.call('write', { lane: { name: lane.name, epoch }, batches: batches.list, offsets, nowMs: now(), positions }),
     );
+    commits.committed(batches.topics);
     const placed = pairs === null ? records : placedRecords(records, batches.positions(pairs));
     this.#options.state.apply(stateChanges(placed, lane.state));
   }

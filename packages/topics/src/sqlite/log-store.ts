@@ -1,100 +1,71 @@
 import { truncateSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { partitionForKey } from '../partition-for-key.ts';
-import type { CreatedTopics, LaneSpec, OffsetCommit, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
+import { startOf } from '../read-start.ts';
+import { InvalidRecordError, TopicMismatchError } from '../topic-errors.ts';
+import type { CreatedTopics, LaneSpec, OffsetCommit, ReadOptions, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
 import { openDatabase } from './database.ts';
+import { fileError } from './file-errors.ts';
 import { GroupOffsetTable } from './group-offset-table.ts';
 import { type LaneLock, takeLaneLock } from './lane-lock.ts';
 import { LaneTable } from './lane-table.ts';
 import type { LogFiles } from './log-files.ts';
 import { type NewRow, RecordTable } from './record-table.ts';
 import { isSeriesValues, recordCount, unpacked } from './series-values.ts';
-import { sqliteFailure } from './sqlite-failure.ts';
-import { type StoredTopic, TopicTable, partitionOf } from './topic-table.ts';
-import {
-  type AppendBatch,
-  type DeleteOldArgs,
-  type LaneHold,
-  type RecordChunk,
-  type StateEntries,
-  type WorkerOptions,
-  type WriteArgs,
-  WorkerFailure,
-} from './worker-protocol.ts';
+import { type StoredPartition, type StoredTopic, TopicTable, partitionOf } from './topic-table.ts';
+import type { AppendBatch, Cursor, LaneHold, ReadScope, RecordChunk, StateEntries, WorkerOptions, WriteArgs } from './worker-protocol.ts';
 
-/** The open file, with the statements that are prepared on it. */
-class OpenFile {
-  readonly db: DatabaseSync;
-  readonly files: LogFiles;
+/** Synchronous access to the log's file. Each write is one transaction. The log's thread runs the methods for the other threads. */
+export class LogStore {
   readonly topics: TopicTable;
   readonly records: RecordTable;
   readonly groups: GroupOffsetTable;
-  readonly lanes: LaneTable;
-  readonly dataVersion: StatementSync;
+  readonly #options: WorkerOptions;
+  readonly #db: DatabaseSync;
+  readonly #files: LogFiles;
+  readonly #lanes: LaneTable;
+  readonly #dataVersion: StatementSync;
+  readonly #locks = new Map<string, LaneLock>();
 
   constructor(options: WorkerOptions) {
     const { db, files } = openDatabase(options);
-    this.db = db;
-    this.files = files;
+    this.#options = options;
+    this.#db = db;
+    this.#files = files;
     this.topics = new TopicTable(db);
     this.records = new RecordTable(db, files.file);
     this.groups = new GroupOffsetTable(db, files.file);
-    this.lanes = new LaneTable(db);
-    this.dataVersion = db.prepare('PRAGMA data_version');
-  }
-}
-
-/** The worker's synchronous access to the log's file. Each write is one transaction. */
-export class LogStore {
-  readonly #options: WorkerOptions;
-  readonly #locks = new Map<string, LaneLock>();
-  #open: OpenFile;
-  #reopened = 0;
-
-  constructor(options: WorkerOptions) {
-    this.#options = options;
-    this.#open = new OpenFile(options);
-  }
-
-  get topics(): TopicTable {
-    return this.#open.topics;
-  }
-
-  get records(): RecordTable {
-    return this.#open.records;
-  }
-
-  get groups(): GroupOffsetTable {
-    return this.#open.groups;
+    this.#lanes = new LaneTable(db);
+    this.#dataVersion = db.prepare('PRAGMA data_version');
   }
 
   /** Returns the topics that it created or enlarged; with `validateOnly`, those that it would, and the file stays unchanged. */
   createTopics(specs: readonly TopicSpec[], validateOnly: boolean): Omit<CreatedTopics, 'warnings'> {
-    const end = validateOnly ? 'ROLLBACK' : 'COMMIT';
-    const create = () => specs.map((spec) => ({ topic: spec.name, from: this.topics.create(spec), to: spec.partitions }));
-    const made = this.#read(() => this.#transaction(create, end));
+    const create = (spec: TopicSpec): { readonly topic: string; readonly from: number; readonly to: number } => {
+      const from = this.topics.fit(spec);
+      if (!validateOnly) this.topics.create(spec, from);
+      return { topic: spec.name, from, to: spec.partitions };
+    };
+    const made = validateOnly ? this.#read(() => specs.map(create)) : this.#transaction(() => specs.map(create));
     return {
       created: made.filter(({ from }) => from === 0).map(({ topic }) => topic),
       grown: made.filter(({ from, to }) => from > 0 && from < to),
     };
   }
 
-  listTopics(names: readonly string[] | null): readonly TopicInfo[] {
+  listTopics(names?: readonly string[]): readonly TopicInfo[] {
     return this.#read(() => this.topics.list(names));
   }
 
-  topic(name: string): StoredTopic {
-    return this.#read(() => this.topics.get(name));
-  }
-
   openLane(lane: LaneSpec, nowMs: number): { readonly epoch: number; readonly state: StateEntries } {
-    this.#assertWritable();
-    const lock = takeLaneLock({ file: this.#open.files.file, lane: lane.name });
-    if (lock === null) throw this.#open.lanes.heldFailure(lane.name);
+    // Before a lock is created next to the file.
+    if (this.#options.readOnly === true) this.#transaction(() => undefined);
+    const lock = takeLaneLock(this.#files.file, lane.name);
+    if (lock === null) throw this.#lanes.heldError(lane.name);
     try {
       const opened = this.#transaction(() => {
         const partitionId = this.#statePartition(lane.state.topic, lane.state.partition);
-        return { epoch: this.#open.lanes.take(lane.name, process.pid, nowMs), state: this.records.state(partitionId, lane.state) };
+        return { epoch: this.#lanes.take(lane.name, process.pid, nowMs), state: this.records.state(partitionId, lane.state) };
       });
       this.#locks.set(lockName({ name: lane.name, epoch: opened.epoch }), lock);
       return opened;
@@ -108,14 +79,13 @@ export class LogStore {
     const lock = this.#locks.get(lockName(hold));
     if (lock === undefined) return;
     this.#locks.delete(lockName(hold));
-    const { db } = this.#open;
     try {
-      db.exec('PRAGMA busy_timeout = 0');
-      this.#transaction(() => this.#open.lanes.leave(hold));
+      this.#db.exec('PRAGMA busy_timeout = 0');
+      this.#transaction(() => this.#lanes.leave(hold));
     } catch {
       // Ignore an error, and don't wait: the table only describes the holder. Releasing the lock frees the lane, even if the disk is full.
     }
-    db.exec(`PRAGMA busy_timeout = ${this.#options.busyTimeoutMs}`);
+    this.#db.exec(`PRAGMA busy_timeout = ${this.#options.busyTimeoutMs}`);
     lock.release();
   }
 
@@ -123,27 +93,53 @@ export class LogStore {
     return this.#read(() => this.records.state(this.#statePartition(topic, partition), { topic, partition }));
   }
 
-  /** Returns the next records of a partition, from `from` to before `end`; an empty chunk if none are left in that range. */
-  chunk({ topic, partition }: TopicPartition, from: number, end: number): RecordChunk {
+  /** Returns where a reader starts in each partition. */
+  startReading({ topic, partitions, group }: ReadScope, from: NonNullable<ReadOptions['from']>): readonly Cursor[] {
     return this.#read(() => {
-      const { db } = this.#open;
+      const stored = this.topics.get(topic);
+      return (partitions ?? numbersOf(stored)).map((partition) => {
+        const { id, nextOffset: end } = partitionOf(stored, partition);
+        const committed = group === undefined ? null : this.groups.get(group, id);
+        return { partition, next: committed ?? startOf(from, { partition, earliest: 0, end }), end };
+      });
+    });
+  }
+
+  /**
+   * Returns the next records at the first cursor that has some, or null. A reader that follows ends nowhere, and starts at the beginning of
+   * partitions for which it has no cursor yet.
+   */
+  nextChunk(scope: ReadScope, cursors: readonly Cursor[], follow: boolean): RecordChunk | null {
+    return this.#read(() => {
       // Read in one transaction, because another process may delete old records between two queries.
-      db.exec('BEGIN');
+      this.#db.exec('BEGIN');
       try {
-        return this.records.chunk(partitionOf(this.topics.get(topic), partition), from, end);
+        const topic = this.topics.get(scope.topic);
+        const known = new Set(cursors.map(({ partition }) => partition));
+        const added = follow ? (scope.partitions ?? numbersOf(topic)).filter((partition) => !known.has(partition)) : [];
+        const started = added.length === 0 ? [] : this.startReading({ ...scope, partitions: added }, 'earliest');
+        for (const { partition, next, end } of [...cursors, ...started]) {
+          const stored = partitionOf(topic, partition);
+          const chunk = this.records.chunk(stored, next, follow ? stored.nextOffset : end);
+          if (chunk.offsets.length > 0) return chunk;
+        }
+        return null;
       } finally {
-        if (db.isTransaction) db.exec('ROLLBACK');
+        if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       }
     });
   }
 
-  offsetSince({ topic, partition, sinceMs }: TopicPartition & { readonly sinceMs: number }): number | null {
-    return this.#read(() => this.records.since(partitionOf(this.topics.get(topic), partition).id, sinceMs));
+  offsetSince({ topic, partition }: TopicPartition, sinceMs: number): number | null {
+    return this.#read(() => this.records.since(this.#partition({ topic, partition }).id, sinceMs));
   }
 
-  /** Deletes some of a topic's old records. Returns whether there may be more to delete. */
-  deleteOld({ topic, beforeMs, untilCommitted }: DeleteOldArgs): boolean {
-    this.#open.files.assertExists();
+  /**
+   * Deletes some of a topic's records that were written before `beforeMs`; with `untilCommitted`, only those before the lowest offset that any
+   * group has committed. Returns whether there may be more to delete.
+   */
+  deleteOld(topic: string, beforeMs: number, untilCommitted: boolean): boolean {
+    this.#files.assertUnchanged();
     const { partitions, compacted } = this.topics.get(topic);
     if (compacted) return false;
     const found = partitions.flatMap(({ id, nextOffset }) => {
@@ -166,32 +162,34 @@ export class LogStore {
     this.#read(() => {
       try {
         truncateSync(to);
-        this.#open.db.prepare('VACUUM INTO ?').run(to);
+        // SQLite would refuse to write the copy, too.
+        this.#db.exec('PRAGMA query_only = OFF');
+        this.#db.prepare('VACUUM INTO ?').run(to);
       } catch (error) {
-        throw sqliteFailure(error, { file: to, busyTimeoutMs: this.#options.busyTimeoutMs });
+        throw fileError(error, to, this.#options.busyTimeoutMs);
       }
     });
   }
 
   write(args: WriteArgs): Float64Array | null {
     return this.#transaction(() => {
-      if (args.lane !== null) this.#open.lanes.verify(args.lane);
+      if (args.lane !== null) this.#lanes.verify(args.lane);
       const positions = args.positions ? new Float64Array(2 * args.batches.reduce((sum, batch) => sum + batch.keys.length, 0)) : null;
       let done = 0;
       for (const batch of args.batches) {
         this.#append(batch, args.nowMs, positions?.subarray(done * 2) ?? null);
         done += batch.keys.length;
       }
-      for (const offset of args.offsets) this.groups.set(offset.group, this.#committed(offset), offset.nextOffset);
+      for (const offset of args.offsets) this.groups.set(offset.group, this.#partition(offset).id, offset.nextOffset);
       return positions;
     });
   }
 
   commitRead(offset: OffsetCommit): void {
-    this.#transaction(() => this.groups.advance(offset.group, this.#committed(offset), offset.nextOffset));
+    this.#transaction(() => this.groups.advance(offset.group, this.#partition(offset).id, offset.nextOffset));
   }
 
-  groupOffset({ group, topic, partition }: TopicPartition & { readonly group: string }): number | null {
+  groupOffset({ topic, partition }: TopicPartition, group: string): number | null {
     return this.#read(() => {
       const found = this.topics.find(topic)?.partitions[partition];
       return found === undefined ? null : this.groups.get(group, found.id);
@@ -200,22 +198,22 @@ export class LogStore {
 
   /** Returns a value that changes when another process has committed. */
   dataVersion(): unknown {
-    return this.#read(() => `${this.#reopened}/${String(this.#open.dataVersion.get()?.['data_version'])}`);
+    return this.#read(() => this.#dataVersion.get()?.['data_version']);
   }
 
   close(): void {
     for (const lock of this.#locks.values()) lock.release();
     this.#locks.clear();
-    if (this.#open.files.areGone) this.#finishMovedFile();
-    this.#open.db.close();
+    if (this.#files.areGone) this.#finishMovedFile();
+    this.#db.close();
   }
 
   /** Adds the commits in the `-wal` to the file, in case the file was moved without it. Closing alone would leave them in the `-wal`. */
   #finishMovedFile(): void {
     try {
-      this.#open.db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
-      // Ignored, because `assertExists` has already thrown the failure that matters.
+      // Ignored, because `assertUnchanged` has already thrown the failure that matters.
     }
   }
 
@@ -227,11 +225,7 @@ export class LogStore {
       const byKey = (): number => (key === null ? 0 : partitionForKey(key, topic.partitions.length));
       const partition = partitionOf(topic, batch.partitions[index] ?? byKey());
       if (topic.compacted && key === null) {
-        throw new WorkerFailure({
-          kind: 'invalid-record',
-          topic: topic.name,
-          reason: 'has no key; a compacted topic keeps the newest record per key.',
-        });
+        throw new InvalidRecordError({ topic: topic.name, reason: 'has no key; a compacted topic keeps the newest record per key.' });
       }
       const offset = nextOffsets.get(partition.id) ?? partition.nextOffset;
       const value = batch.values[index] ?? null;
@@ -253,63 +247,43 @@ export class LogStore {
   }
 
   #statePartition(name: string, partition: number): number {
-    const topic: StoredTopic = this.topics.get(name);
-    if (!topic.compacted) {
-      throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason: 'is not compacted. State needs a compacted topic.' });
-    }
-    return partitionOf(topic, partition).id;
+    const { id, compacted } = this.#partition({ topic: name, partition });
+    if (!compacted) throw new TopicMismatchError({ topic: name, reason: 'is not compacted. State needs a compacted topic.' });
+    return id;
   }
 
-  #committed(offset: OffsetCommit): number {
-    if (!Number.isSafeInteger(offset.nextOffset) || offset.nextOffset < 0) {
-      throw new WorkerFailure({ kind: 'range', reason: `${offset.nextOffset} isn't an offset to commit for group "${offset.group}".` });
-    }
-    return partitionOf(this.topics.get(offset.topic), offset.partition).id;
+  #partition({ topic, partition }: TopicPartition): StoredPartition {
+    return partitionOf(this.topics.get(topic), partition);
   }
 
-  /** SQLite itself doesn't refuse writes here, because the file is opened for writing to be read beside writers. */
-  #assertWritable(): void {
-    if (this.#options.readOnly !== true) return;
-    const reason = 'it was opened with readOnly. Open it without readOnly to write.';
-    throw new WorkerFailure({ kind: 'open', file: this.#open.files.file, reason, detail: 'read-only' });
-  }
-
-  /** Reads again, from the reopened file, if another process has changed a file that SQLite reads as immutable. */
+  /** Checks the files again afterwards, because a change meanwhile explains what `work` found or threw. */
   #read<T>(work: () => T): T {
-    for (;;) {
-      this.#open.files.assertExists();
-      if (this.#open.files.haveChanged) this.#reopen();
-      try {
-        const result = work();
-        if (!this.#open.files.haveChanged) return result;
-      } catch (error) {
-        if (!this.#open.files.haveChanged) throw error;
-      }
+    this.#files.assertUnchanged();
+    try {
+      return work();
+    } finally {
+      this.#files.assertUnchanged();
     }
   }
 
-  #reopen(): void {
-    const { db } = this.#open;
-    this.#open = new OpenFile(this.#options);
-    this.#reopened++;
-    db.close();
-  }
-
-  #transaction<T>(work: () => T, end: 'COMMIT' | 'ROLLBACK' = 'COMMIT'): T {
-    if (end === 'COMMIT') this.#assertWritable();
+  #transaction<T>(work: () => T): T {
     try {
-      this.#open.db.exec(this.#options.readOnly === true ? 'BEGIN' : 'BEGIN IMMEDIATE');
-      this.#open.files.assertExists();
+      this.#db.exec('BEGIN IMMEDIATE');
+      this.#files.assertUnchanged();
       const result = work();
-      this.#open.db.exec(end);
+      this.#db.exec('COMMIT');
       // Check again after the commit: if the file was replaced meanwhile, later readers may not find the records.
-      this.#open.files.assertExists();
+      this.#files.assertUnchanged();
       return result;
     } catch (error) {
-      if (this.#open.db.isTransaction) this.#open.db.exec('ROLLBACK');
-      throw sqliteFailure(error, { file: this.#open.files.file, busyTimeoutMs: this.#options.busyTimeoutMs });
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      throw fileError(error, this.#files.file, this.#options.busyTimeoutMs);
     }
   }
+}
+
+function numbersOf({ partitions }: StoredTopic): readonly number[] {
+  return partitions.map(({ partition }) => partition);
 }
 
 /** Key of a lane's lock. It includes the epoch, because a lane that this process lost and reopened has two locks until the lost one closes. */

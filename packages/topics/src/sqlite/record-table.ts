@@ -2,10 +2,12 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 
 import { crc32 } from 'node:zlib';
 import { noText, textOf } from '../record-fields.ts';
 import type { TopicPartition } from '../topic-log.ts';
+import { InvalidRecordError } from '../topic-errors.ts';
 import { fieldOrNull, integer, integerOrNull, text, textOrNull } from './column.ts';
+import { corruptError } from './file-errors.ts';
 import { type SeriesValues, isSeriesValues, recordCount } from './series-values.ts';
 import type { StoredPartition } from './topic-table.ts';
-import { type RecordChunk, type StateEntries, WorkerFailure } from './worker-protocol.ts';
+import type { RecordChunk, StateEntries } from './worker-protocol.ts';
 
 /** Rows per INSERT. One statement for this many rows costs about half as much as one statement per row. */
 const ROWS_PER_INSERT = 50;
@@ -119,8 +121,7 @@ export class RecordTable {
       if (typeof key !== 'string' || value === null || isSeriesValues(value)) continue;
       const found = typeof value === 'string' ? value : textOf(value);
       if (found === undefined && typeof value !== 'string') {
-        const details = noText({ ...topicPartition, offset: integer(row[AT.base_offset]) }, new Map([['value', value]]));
-        throw new WorkerFailure({ kind: 'invalid-record', ...details });
+        throw new InvalidRecordError(noText({ ...topicPartition, offset: integer(row[AT.base_offset]) }, new Map([['value', value]])));
       }
       keys.push(key);
       values.push(found ?? '');
@@ -156,7 +157,7 @@ export class RecordTable {
 
   /** Throws for a missing record. SQLite doesn't notice if a damaged pointer leads to another valid page. */
   #missing(offset: number): never {
-    throw new WorkerFailure({ kind: 'corrupt', file: this.#file, detail: `the record at offset ${offset} is missing` });
+    throw corruptError(this.#file, `the record at offset ${offset} is missing`);
   }
 
   #verified(row: Record<string, SQLOutputValue>): Pick<NewRow, 'key' | 'value' | 'headers'> {
@@ -165,7 +166,7 @@ export class RecordTable {
       const offset = integer(row[AT.base_offset]);
       const last = offset + recordCount(found.value) - 1;
       const which = last > offset ? `one of the records at offsets ${offset} to ${last}` : `the record at offset ${offset}`;
-      throw new WorkerFailure({ kind: 'corrupt', file: this.#file, detail: `${which} doesn't match its checksum` });
+      throw corruptError(this.#file, `${which} doesn't match its checksum`);
     }
     return found;
   }

@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import type { TopicLog } from '../topic-log.ts';
 import { sqliteTopicLog } from './index.ts';
@@ -74,20 +73,6 @@ describe('retention', () => {
     }
     expect(filled).toBeGreaterThan(4_000_000);
     expect(statSync(file).size).toBeLessThan(filled * 1.05);
-  });
-
-  it('migrates a file of the previous schema', async () => {
-    const file = join(temporaryFolder(), 'log.db');
-    {
-      await using log = await sqliteTopicLog({ file });
-      await log.createTopics([{ name: 'pages', partitions: 1 }]);
-      await log.append(numbered('pages', 3));
-    }
-    const db = new DatabaseSync(file);
-    db.exec('ALTER TABLE partitions DROP COLUMN start_offset; ALTER TABLE group_offsets DROP COLUMN checksum; PRAGMA user_version = 3');
-    db.close();
-    await using log = await sqliteTopicLog({ file });
-    expect(await valuesOf(log, 'pages')).toEqual(['0', '1', '2']);
   });
 });
 

@@ -90,7 +90,7 @@ describe('a series of the sqlite driver', () => {
       tx.append([{ topic: 'topic', key: 'k', count: 25_001, valueAt: String }]);
       tx.append(['a', ...Array.from({ length: 3_000 }, () => 'b'), 'c'].map((key) => ({ topic: 'state', partition: 0, key, value: 'v' })));
     });
-    const store = new LogStore({ file, busyTimeoutMs: 0, pollMs: 50, tombstoneRetentionMs: 0, maxFileBytes: 0 });
+    const store = new LogStore({ file, busyTimeoutMs: 0, tombstoneRetentionMs: 0, maxFileBytes: 0 });
     onTestFinished(() => store.close());
     const chunk = (topic: string, from: number): RecordChunk => store.records.chunk(partitionOf(store.topics.get(topic), 0), from, 25_001);
     expect([chunk('topic', 0), chunk('topic', 12_345)].map(({ offsets, next }) => [offsets, next])).toEqual([

@@ -23,6 +23,8 @@ import type {
   TopicSpec,
 } from '../topic-log.ts';
 import { AppendBatches } from './append-batches.ts';
+import { assertTopic } from './argument-checks.ts';
+import { CommitWatch } from './commit-watch.ts';
 import { type SqliteRetention, deleteOldRecords } from './delete-old-records.ts';
 import { SqliteLaneWriter } from './lane-writer.ts';
 import { SqliteTopicReader } from './topic-reader.ts';
@@ -51,7 +53,7 @@ export interface SqliteTopicLogOptions {
   /** Maximum size of the file, bytes. A write beyond it throws a `TopicLogError` (HEADGATE_TOPIC_LOG_FULL). Default 0: the disk is the limit. */
   readonly maxFileBytes?: number;
   /**
-   * True to open the file only for reading: it is neither created nor migrated, writes are refused, and this user doesn't need write
+   * True to open the file only for reading: it is neither created nor changed, writes are refused, and this user doesn't need write
    * permission. While another process writes, this user needs read permission on `<file>-wal` and `<file>-shm`. Default false.
    */
   readonly readOnly?: boolean;
@@ -101,41 +103,42 @@ export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<To
   );
   const now = (): number => Math.floor(clock());
   const file = resolve(options.file);
-  const link = new WorkerLink({ file, busyTimeoutMs, pollMs, tombstoneRetentionMs, maxFileBytes, readOnly }, options.worker);
+  const link = new WorkerLink({ file, busyTimeoutMs, tombstoneRetentionMs, maxFileBytes, readOnly }, options.worker);
   try {
-    await link.call('open', null);
+    await link.call('dataVersion');
   } catch (error) {
     await link.close();
     throw error;
   }
-  const deletion = retention && deleteOldRecords({ link, retention, now });
-  return new SqliteTopicLog({ link, file, now, deletion, availability: onAvailability && availability(onAvailability) });
-}
-
-interface InnerOptions {
-  readonly link: WorkerLink;
-  readonly file: string;
-  readonly now: () => number;
-  readonly deletion: { stop(): void } | undefined;
-  readonly availability: Availability | undefined;
+  const stopDeletion = retention && deleteOldRecords(link, retention, now);
+  const commits = new CommitWatch(() => link.call('dataVersion'), pollMs);
+  return new SqliteTopicLog(link, commits, file, now, stopDeletion, onAvailability && availability(onAvailability));
 }
 
 class SqliteTopicLog implements TopicLog {
   readonly #link: WorkerLink;
   readonly #file: string;
   readonly #now: () => number;
-  readonly #deletion: InnerOptions['deletion'];
+  readonly #commits: CommitWatch;
+  readonly #stopDeletion: (() => void) | undefined;
   readonly #availability: Availability | undefined;
   readonly #lanes = new Set<SqliteLaneWriter>();
   readonly #readers = new Set<{ close(): Promise<void> }>();
-  #lastReader = 0;
   #closed: Promise<void> | undefined;
 
-  constructor({ link, file, now, deletion, availability }: InnerOptions) {
+  constructor(
+    link: WorkerLink,
+    commits: CommitWatch,
+    file: string,
+    now: () => number,
+    stopDeletion: (() => void) | undefined,
+    availability: Availability | undefined,
+  ) {
     this.#link = link;
+    this.#commits = commits;
     this.#file = file;
     this.#now = now;
-    this.#deletion = deletion;
+    this.#stopDeletion = stopDeletion;
     this.#availability = availability;
   }
 
@@ -145,21 +148,25 @@ class SqliteTopicLog implements TopicLog {
   ): Promise<CreatedTopics> {
     this.#assertOpen();
     assertTopics(topics);
-    return { ...(await this.#link.call('create-topics', { topics, validateOnly })), warnings: [] };
+    for (const topic of topics) assertTopic(topic);
+    const changes = await this.#link.call('createTopics', topics, validateOnly);
+    this.#commits.committed();
+    return { ...changes, warnings: [] };
   }
 
   async listTopics(names?: readonly string[]): Promise<readonly TopicInfo[]> {
     this.#assertOpen();
-    return await this.#link.call('list-topics', names ?? null);
+    return await this.#link.call('listTopics', names);
   }
 
   async openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter> {
     this.#assertOpen();
     signal?.throwIfAborted();
-    const { epoch, state } = await this.#link.call('open-lane', { lane, nowMs: this.#now() });
+    const { epoch, state } = await this.#link.call('openLane', lane, this.#now());
     this.#assertOpen();
     const writer = new SqliteLaneWriter({
       link: this.#link,
+      commits: this.#commits,
       lane,
       epoch,
       state: this.#reading(state),
@@ -183,6 +190,7 @@ class SqliteTopicLog implements TopicLog {
       batches.add(record);
     }
     const pairs = await this.#link.call('write', { lane: null, batches: batches.list, offsets: [], nowMs: this.#now(), positions: true });
+    this.#commits.committed(batches.topics);
     return batches.positions(pairs ?? new Float64Array());
   }
 
@@ -196,13 +204,7 @@ class SqliteTopicLog implements TopicLog {
 
   #read<Field extends string | Uint8Array>(options: ReadOptions, fieldsOf: FieldsOf<Field>): TopicReader<Field> {
     this.#assertOpen();
-    const reader = new SqliteTopicReader({
-      link: this.#link,
-      reader: ++this.#lastReader,
-      read: options,
-      fieldsOf,
-      onClose: (closed) => this.#readers.delete(closed),
-    });
+    const reader = new SqliteTopicReader(this.#link, this.#commits, options, fieldsOf, (closed) => this.#readers.delete(closed));
     if (options.signal?.aborted !== true) this.#readers.add(reader);
     return reader;
   }
@@ -215,7 +217,7 @@ class SqliteTopicLog implements TopicLog {
 
   async readState(topic: string, partition: number): Promise<StateReading> {
     this.#assertOpen();
-    return this.#reading(await this.#link.call('read-state', { topic, partition }));
+    return this.#reading(await this.#link.call('readState', topic, partition));
   }
 
   /** Assigns all partitions to every process, because the locks of the lanes keep other processes out. */
@@ -227,14 +229,14 @@ class SqliteTopicLog implements TopicLog {
     return { leave: () => Promise.resolve() };
   }
 
-  async groupOffset(topicPartition: TopicPartition & { readonly group: string }): Promise<number | undefined> {
+  async groupOffset({ group, ...place }: TopicPartition & { readonly group: string }): Promise<number | undefined> {
     this.#assertOpen();
-    return (await this.#link.call('group-offset', topicPartition)) ?? undefined;
+    return (await this.#link.call('groupOffset', place, group)) ?? undefined;
   }
 
   async offsetSince(topicPartition: TopicPartition, sinceMs: number): Promise<number | undefined> {
     this.#assertOpen();
-    return (await this.#link.call('offset-since', { ...topicPartition, sinceMs })) ?? undefined;
+    return (await this.#link.call('offsetSince', topicPartition, sinceMs)) ?? undefined;
   }
 
   recordLimit(): Promise<RecordLimit> {
@@ -253,7 +255,7 @@ class SqliteTopicLog implements TopicLog {
   async #close(): Promise<void> {
     await Promise.allSettled([...this.#readers].map((reader) => reader.close()));
     await Promise.allSettled([...this.#lanes].map((lane) => lane.close()));
-    this.#deletion?.stop();
+    this.#stopDeletion?.();
     this.#availability?.close();
     await this.#link.close();
   }

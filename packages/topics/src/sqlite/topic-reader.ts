@@ -1,63 +1,67 @@
 import { type FieldsOf, PullReader } from '../pull-reader.ts';
+import { wrongStart } from '../read-start.ts';
 import { TopicLogError } from '../topic-log-error.ts';
 import type { OffsetCommit, ReadOptions, TopicRecord } from '../topic-log.ts';
+import { assertOffset } from './argument-checks.ts';
+import type { CommitWatch } from './commit-watch.ts';
 import { parsedHeaders } from './headers-json.ts';
 import { isSeriesValues, unpacked } from './series-values.ts';
 import type { WorkerLink } from './worker-link.ts';
-import type { RecordChunk } from './worker-protocol.ts';
+import type { Cursor, ReadScope, RecordChunk } from './worker-protocol.ts';
 
-export interface SqliteTopicReaderOptions<Field extends string | Uint8Array> {
-  readonly link: WorkerLink;
-  readonly reader: number;
-  readonly read: ReadOptions;
-  readonly fieldsOf: FieldsOf<Field>;
-  readonly onClose: (reader: SqliteTopicReader<Field>) => void;
-}
-
-/** Reads records in chunks that it requests from the worker one at a time. */
+/** Reads records in chunks that it requests from the worker one at a time, so that it doesn't get far ahead of its consumer. */
 export class SqliteTopicReader<Field extends string | Uint8Array> extends PullReader<Field> {
-  readonly #options: SqliteTopicReaderOptions<Field>;
-  readonly #opened: Promise<unknown>;
-  /** Makes a pending `#nextChunk` resolve to null. */
-  #stopWaiting: () => void = () => {};
+  readonly #link: WorkerLink;
+  readonly #commits: CommitWatch;
+  readonly #fieldsOf: FieldsOf<Field>;
+  readonly #onClose: (reader: SqliteTopicReader<Field>) => void;
+  readonly #scope: ReadScope;
+  readonly #follow: boolean;
+  /** The places by partition, in the order in which the partitions have their turn. */
+  readonly #cursors: Promise<Map<number, Cursor>>;
+  readonly #closing = new AbortController();
   #records: Iterator<TopicRecord<string | Uint8Array>> = [].values();
 
-  constructor(options: SqliteTopicReaderOptions<Field>) {
-    const { link, reader, read } = options;
+  constructor(
+    link: WorkerLink,
+    commits: CommitWatch,
+    read: ReadOptions,
+    fieldsOf: FieldsOf<Field>,
+    onClose: (reader: SqliteTopicReader<Field>) => void,
+  ) {
     super(read);
-    this.#options = options;
-    const { topic, partitions = null, group = null, from = 'earliest', follow = false } = read;
-    this.#opened = link.call('open-reader', { reader, topic, partitions, group, from, follow });
+    this.#link = link;
+    this.#commits = commits;
+    this.#fieldsOf = fieldsOf;
+    this.#onClose = onClose;
+    this.#scope = { topic: read.topic, partitions: read.partitions, group: read.group };
+    this.#follow = read.follow ?? false;
+    this.#cursors = this.#start(read.from ?? 'earliest');
     // The first call of `next` throws the error. If there is no such call, the error must not become an unhandled rejection.
-    this.#opened.catch(() => {});
+    this.#cursors.catch(() => {});
     this.closeOnAbort();
   }
 
   protected override async commitOffset(offset: OffsetCommit): Promise<void> {
-    await this.#options.link.call('commit-read', offset);
+    assertOffset(offset);
+    await this.#link.call('commitRead', offset);
   }
 
-  protected override async end(): Promise<void> {
-    const { link, reader, onClose } = this.#options;
+  protected override end(): Promise<void> {
     this.#records = [].values();
-    this.#stopWaiting();
-    onClose(this);
-    try {
-      await link.call('close-reader', { reader });
-    } catch {
-      // If the log is closed or its thread has ended, the thread's reader has ended with it.
-    }
+    this.#closing.abort();
+    this.#onClose(this);
+    return Promise.resolve();
   }
 
   protected override async nextResult(): Promise<IteratorResult<TopicRecord<Field>, undefined>> {
     while (!this.isClosed) {
       try {
         const record = this.#records.next();
-        if (record.done !== true) return { done: false, value: this.#options.fieldsOf(record.value) };
-        await this.#opened;
-        const chunk = await this.#nextChunk();
+        if (record.done !== true) return { done: false, value: this.#fieldsOf(record.value) };
+        const chunk = await this.#unlessClosed(this.#nextChunk());
         if (chunk === null) await this.close();
-        else this.#records = recordsOf(this.#options.read.topic, chunk);
+        else this.#records = recordsOf(this.#scope.topic, chunk);
       } catch (error) {
         const ended = this.isClosed && error instanceof TopicLogError && error.code === 'HEADGATE_TOPIC_LOG_CLOSED';
         await this.close();
@@ -68,15 +72,38 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
     return { done: true, value: undefined };
   }
 
-  /**
-   * Resolves to null at the end of the topic, and when the reader is closed during the wait. `Promise.race` with one promise for all chunks would
-   * keep every chunk in memory.
-   */
-  #nextChunk(): Promise<RecordChunk | null> {
-    const { link, reader } = this.#options;
+  async #start(from: NonNullable<ReadOptions['from']>): Promise<Map<number, Cursor>> {
+    const wrong = wrongStart(from, this.#scope.partitions ?? []);
+    if (wrong !== undefined) throw new RangeError(wrong);
+    const cursors = await this.#link.call('startReading', this.#scope, from);
+    return new Map(cursors.map((cursor) => [cursor.partition, cursor]));
+  }
+
+  /** Resolves to null at the end of the topic. A reader that follows waits there for further records. */
+  async #nextChunk(): Promise<RecordChunk | null> {
+    const cursors = await this.#cursors;
+    for (;;) {
+      const seen = this.#commits.count;
+      const chunk = await this.#link.call('nextChunk', this.#scope, [...cursors.values()], this.#follow);
+      if (chunk !== null) {
+        const { partition, next } = chunk;
+        const end = cursors.get(partition)?.end ?? next;
+        // The partition moves to the end of the map, so that its backlog doesn't hold up the others.
+        cursors.delete(partition);
+        cursors.set(partition, { partition, next, end });
+        return chunk;
+      }
+      if (!this.#follow || this.isClosed) return null;
+      await this.#commits.after(seen, this.#scope.topic, this.#closing.signal);
+    }
+  }
+
+  /** Resolves to null as soon as the reader is closed. `Promise.race` with one promise for all chunks would keep every chunk in memory. */
+  #unlessClosed(chunk: Promise<RecordChunk | null>): Promise<RecordChunk | null> {
     return new Promise((resolve, reject) => {
-      this.#stopWaiting = () => resolve(null);
-      link.call('next-chunk', { reader }).then(resolve, reject);
+      const stop = (): void => resolve(null);
+      this.#closing.signal.addEventListener('abort', stop);
+      void chunk.then(resolve, reject).finally(() => this.#closing.signal.removeEventListener('abort', stop));
     });
   }
 }

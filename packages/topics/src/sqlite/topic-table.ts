@@ -1,5 +1,5 @@
-import { WorkerFailure } from './worker-protocol.ts';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { TopicMismatchError, TopicUnknownError } from '../topic-errors.ts';
 import type { TopicInfo, TopicSpec } from '../topic-log.ts';
 import { integer, text } from './column.ts';
 
@@ -19,46 +19,28 @@ export interface StoredTopic {
   readonly partitions: readonly StoredPartition[];
 }
 
-interface Writes {
-  readonly insertTopic: StatementSync;
-  readonly insertPartition: StatementSync;
-  readonly setNextOffset: StatementSync;
-  readonly setStartOffset: StatementSync;
-}
-
-/** The characters and length that Kafka allows, so that a topic can move to Kafka. */
-const TOPIC_NAME = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$/;
-const MAX_PARTITIONS = 10_000;
-
 /** The topics and their partitions. Nothing is cached between calls, because other processes can create topics and append records, too. */
 export class TopicTable {
   readonly #topic: StatementSync;
   readonly #topics: StatementSync;
-  readonly #db: DatabaseSync;
-  #writes: Writes | undefined;
   readonly #earliest: StatementSync;
+  readonly #insertTopic: StatementSync;
+  readonly #insertPartition: StatementSync;
+  readonly #setNextOffset: StatementSync;
+  readonly #setStartOffset: StatementSync;
 
   constructor(db: DatabaseSync) {
     const columns =
       'SELECT t.name, t.compacted, p.id, p.partition, p.next_offset, p.start_offset FROM topics t JOIN partitions p ON p.topic_id = t.id';
     this.#topic = db.prepare(`${columns} WHERE t.name = ? ORDER BY p.partition`);
     this.#topics = db.prepare(`${columns} ORDER BY t.name, p.partition`);
-    this.#db = db;
     this.#earliest = db.prepare('SELECT min(base_offset) AS earliest FROM batches WHERE partition_id = ?');
-  }
-
-  /** The statements that write. They are prepared on demand, because a read-only log may have views instead of tables. */
-  get #write(): Writes {
-    const db = this.#db;
-    this.#writes ??= {
-      insertTopic: db.prepare('INSERT INTO topics (name, compacted) VALUES (?, ?)'),
-      insertPartition: db.prepare(
-        'INSERT INTO partitions (topic_id, partition, next_offset) VALUES ((SELECT id FROM topics WHERE name = ?), ?, 0)',
-      ),
-      setNextOffset: db.prepare('UPDATE partitions SET next_offset = ? WHERE id = ?'),
-      setStartOffset: db.prepare('UPDATE partitions SET start_offset = max(start_offset, ?) WHERE id = ?'),
-    };
-    return this.#writes;
+    this.#insertTopic = db.prepare('INSERT INTO topics (name, compacted) VALUES (?, ?)');
+    this.#insertPartition = db.prepare(
+      'INSERT INTO partitions (topic_id, partition, next_offset) VALUES ((SELECT id FROM topics WHERE name = ?), ?, 0)',
+    );
+    this.#setNextOffset = db.prepare('UPDATE partitions SET next_offset = ? WHERE id = ?');
+    this.#setStartOffset = db.prepare('UPDATE partitions SET start_offset = max(start_offset, ?) WHERE id = ?');
   }
 
   find(name: string): StoredTopic | null {
@@ -67,12 +49,13 @@ export class TopicTable {
 
   get(name: string): StoredTopic {
     const topic = this.find(name);
-    if (topic === null) throw new WorkerFailure({ kind: 'topic-unknown', topic: name, partition: null, partitions: null });
+    if (topic === null) throw new TopicUnknownError({ topic: name, partition: null, partitions: null });
     return topic;
   }
 
-  list(names: readonly string[] | null): readonly TopicInfo[] {
-    const topics = names === null ? group(this.#topics.all()) : [...new Set(names)].toSorted().flatMap((name) => this.find(name) ?? []);
+  list(names: readonly string[] | undefined): readonly TopicInfo[] {
+    const topics =
+      names === undefined ? group(this.#topics.all()) : [...new Set(names)].toSorted().flatMap((name) => this.find(name) ?? []);
     return topics.map((topic) => ({
       name: topic.name,
       partitions: topic.partitions.length,
@@ -84,48 +67,41 @@ export class TopicTable {
     }));
   }
 
-  /** Creates a topic, or adds partitions to it. Returns the earlier number of partitions; 0 if the topic was missing. Call within a transaction. */
-  create(spec: TopicSpec): number {
-    const { name, partitions, compacted = false } = spec;
-    if (!TOPIC_NAME.test(name)) {
-      throw new WorkerFailure({
-        kind: 'range',
-        reason: `"${name}" isn't a topic name: write 1 to 249 of the characters A-Z a-z 0-9 . _ -, but not . or ..`,
-      });
-    }
-    if (!Number.isInteger(partitions) || partitions < 1 || partitions > MAX_PARTITIONS) {
-      throw new WorkerFailure({
-        kind: 'range',
-        reason: `Topic "${name}" can't have ${partitions} partitions; the limit is ${MAX_PARTITIONS}`,
-      });
-    }
+  /** Returns a topic's present number of partitions; 0 if it is missing. Throws if it can't become the specified one. */
+  fit({ name, partitions, compacted = false }: TopicSpec): number {
     const existing = this.find(name);
-    if (existing === null) this.#write.insertTopic.run(name, compacted ? 1 : 0);
-    else if (existing.compacted !== compacted) {
+    if (existing === null) return 0;
+    if (existing.compacted !== compacted) {
       const reason = `is ${existing.compacted ? '' : 'not '}compacted and can't be changed. Use another topic name or another log.`;
-      throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason });
-    } else if (existing.partitions.length > partitions) {
-      const reason = `has ${existing.partitions.length} partitions and can't shrink to ${partitions}. Request ${existing.partitions.length} or more.`;
-      throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason, partitions: existing.partitions.length });
+      throw new TopicMismatchError({ topic: name, reason });
     }
-    for (let partition = existing?.partitions.length ?? 0; partition < partitions; partition++)
-      this.#write.insertPartition.run(name, partition);
-    return existing?.partitions.length ?? 0;
+    const found = existing.partitions.length;
+    if (found > partitions) {
+      const reason = `has ${found} partitions and can't shrink to ${partitions}. Request ${found} or more.`;
+      throw new TopicMismatchError({ topic: name, reason, partitions: found });
+    }
+    return found;
+  }
+
+  /** Creates a topic, or adds partitions to the `from` ones that it has. Call within a transaction. */
+  create({ name, partitions, compacted = false }: TopicSpec, from: number): void {
+    if (from === 0) this.#insertTopic.run(name, compacted ? 1 : 0);
+    for (let partition = from; partition < partitions; partition++) this.#insertPartition.run(name, partition);
   }
 
   setNextOffset(partitionId: number, nextOffset: number): void {
-    this.#write.setNextOffset.run(nextOffset, partitionId);
+    this.#setNextOffset.run(nextOffset, partitionId);
   }
 
   setStartOffset(partitionId: number, startOffset: number): void {
-    this.#write.setStartOffset.run(startOffset, partitionId);
+    this.#setStartOffset.run(startOffset, partitionId);
   }
 }
 
 export function partitionOf(topic: StoredTopic, partition: number): StoredPartition {
   const found = topic.partitions[partition];
   if (found === undefined) {
-    throw new WorkerFailure({ kind: 'topic-unknown', topic: topic.name, partition, partitions: topic.partitions.length });
+    throw new TopicUnknownError({ topic: topic.name, partition, partitions: topic.partitions.length });
   }
   return found;
 }

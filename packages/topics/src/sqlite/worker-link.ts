@@ -1,16 +1,34 @@
 import { Worker } from 'node:worker_threads';
 import { closedError } from '../topic-log-error.ts';
-import { failedError, failureToError } from './failure-to-error.ts';
-import type { CallKind, WorkerCalls, WorkerOptions, WorkerReply, WorkerRequest } from './worker-protocol.ts';
+import { failedError } from './file-errors.ts';
+import type { LogStore } from './log-store.ts';
+import { type PlainError, rebuiltError } from './plain-error.ts';
+import type { WorkerOptions } from './worker-protocol.ts';
 
 /** How long `close` waits for the worker, which may itself still wait for another process's lock. */
 const CLOSE_MS = 5_000;
+
+/** The methods of `LogStore`, which the worker runs in call order. */
+type Calls = { [K in keyof LogStore as LogStore[K] extends (...args: never) => unknown ? K : never]: LogStore[K] };
+
+export interface WorkerRequest {
+  readonly id: number;
+  readonly method: keyof Calls;
+  readonly args: readonly unknown[];
+}
+
+export type WorkerReply = { readonly id: number; readonly result: unknown } | { readonly id: number; readonly error: PlainError };
+
+interface PendingCall {
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: Error) => void;
+}
 
 /** Sends calls to the worker. The worker keeps the process alive only while a call waits for its response. */
 export class WorkerLink {
   readonly #file: string;
   readonly #worker: Worker;
-  readonly #pending = new Map<number, { readonly resolve: (result: never) => void; readonly reject: (error: Error) => void }>();
+  readonly #pending = new Map<number, PendingCall>();
   readonly #exited: Promise<void>;
   #lastId = 0;
   #dead: Error | undefined;
@@ -31,17 +49,16 @@ export class WorkerLink {
     });
   }
 
-  call<K extends CallKind>(kind: K, args: WorkerCalls[K]['args']): Promise<WorkerCalls[K]['result']> {
+  call<K extends keyof Calls>(method: K, ...args: Parameters<Calls[K]>): Promise<ReturnType<Calls[K]>> {
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       if (this.#dead !== undefined) {
         reject(this.#dead);
         return;
       }
-      const request: Pick<WorkerRequest, 'id' | 'kind'> & { args: unknown } = { id, kind, args };
       // Post before the call becomes pending: posting throws for a value that can't be cloned, and a pending call keeps the process alive.
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-      this.#worker.postMessage(request);
+      this.#worker.postMessage({ id, method, args } satisfies WorkerRequest);
       this.#pending.set(id, { resolve, reject });
       this.#worker.ref();
     });
@@ -51,7 +68,7 @@ export class WorkerLink {
   async close(): Promise<void> {
     const late = setTimeout(() => void this.#worker.terminate(), CLOSE_MS);
     try {
-      await this.call('close', null);
+      await this.call('close');
     } catch {
       // The thread has already ended.
     }
@@ -65,13 +82,13 @@ export class WorkerLink {
     const call = this.#pending.get(reply.id);
     this.#pending.delete(reply.id);
     if (this.#pending.size === 0) this.#worker.unref();
-    if (call === undefined) return;
-    if (reply.ok) call.resolve(reply.result);
-    else call.reject(failureToError(reply.failure));
+    if ('error' in reply) call?.reject(rebuiltError(reply.error));
+    // The call's own type says what the method returns.
+    else call?.resolve(reply.result as never);
   }
 
   #die(cause: Error): void {
-    this.#dead ??= failedError({ file: this.#file, detail: cause.message }, { cause });
+    this.#dead ??= failedError(this.#file, cause.message, cause);
     for (const call of this.#pending.values()) call.reject(this.#dead);
     this.#pending.clear();
   }
