@@ -138,11 +138,6 @@ class KafkaTopicLog implements TopicLog {
   readonly #addresses: BrokerAddresses;
   readonly #transactionTimeout: { ms: number };
   readonly #cluster: Client;
-  /**
-   * A separate client for requests that can take a long time, such as creating topics. On a shared connection, such a request would delay the next
-   * ones.
-   */
-  readonly #admin: Client;
   readonly #directory: TopicDirectory;
   readonly #sender: RecordSender;
   readonly #ends = new Map<string, number>();
@@ -169,9 +164,9 @@ class KafkaTopicLog implements TopicLog {
       availability: this.#availability,
       signal: this.#closing.signal,
     };
-    this.#admin = new Client(new Cluster(this.#config));
-    this.#directory = new TopicDirectory(this.#admin);
-    this.#cluster = this.#newClient();
+    const cluster = new Cluster(this.#config);
+    this.#directory = new TopicDirectory(new Client(cluster));
+    this.#cluster = this.#clientOf(cluster);
     this.#appender = new Appender({
       session: (transactionalId, session) => this.#session(transactionalId, { ...session, signal: this.#closing.signal }),
       client: this.#cluster,
@@ -201,12 +196,12 @@ class KafkaTopicLog implements TopicLog {
 
   /** Tries again for a while: a new token can come a moment late, a connection can break off, and a starting cluster can have no broker that is ready. */
   async #reached(onPassing: (error: Error) => void): Promise<void> {
-    const { cluster } = this.#admin;
+    const { cluster } = this.#cluster;
     const startedMs = performance.now();
     for (const backoff = new Backoff(OPEN_PAUSES); ; await backoff.pause(this.#closing.signal)) {
       try {
-        this.#brokers = (await cluster.fetchNodes()).size;
-        await cluster.fetchNodes();
+        this.#brokers = (await cluster.metadata([])).brokers.length;
+        await cluster.metadata([]);
         return;
       } catch (error) {
         const withinMs = this.#addresses.areReached || isStaleToken(error) ? REACHABLE_WITHIN_MS : CONNECTED_WITHIN_MS;
@@ -224,7 +219,7 @@ class KafkaTopicLog implements TopicLog {
     this.#assertOpen();
     assertTopics(topics);
     const { replication = 3 } = this.#options;
-    const { descriptions, ...done } = await this.#admin.run((cluster) => createTopics({ cluster, topics, replication, validateOnly }));
+    const { descriptions, ...done } = await this.#cluster.run((cluster) => createTopics({ cluster, topics, replication, validateOnly }));
     this.#directory.note(descriptions);
     return done;
   }
@@ -300,7 +295,7 @@ class KafkaTopicLog implements TopicLog {
   #read<Field extends string | Uint8Array>(options: ReadOptions, fieldsOf: FieldsOf<Field>): TopicReader<Field> {
     this.#assertOpen();
     // A reader that waits for new records keeps its connection busy, so it has its own client.
-    const client = options.follow === true ? this.#newClient() : this.#cluster;
+    const client = options.follow === true ? this.#clientOf(new Cluster(this.#config)) : this.#cluster;
     const reader = new KafkaTopicReader({
       client,
       committer: this.#cluster,
@@ -395,9 +390,9 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async #takeLane(writer: KafkaLaneWriter, { name, onlyIfFree = false }: LaneSpec): Promise<void> {
-    const held = onlyIfFree ? await holderToSpare({ writer, client: this.#admin, log: this.#id }) : undefined;
+    const held = onlyIfFree ? await holderToSpare({ writer, client: this.#cluster, log: this.#id }) : undefined;
     if (held !== undefined) throw new LaneHeldError({ lane: name, pid: held.pid, sinceMs: held.sinceMs });
-    await awaitHandover({ writer, client: this.#admin, log: this.#id, handoverMs: this.#options.handoverMs ?? 5_000 });
+    await awaitHandover({ writer, client: this.#cluster, log: this.#id, handoverMs: this.#options.handoverMs ?? 5_000 });
     await writer.open();
   }
 
@@ -433,8 +428,8 @@ class KafkaTopicLog implements TopicLog {
     });
   }
 
-  #newClient(): Client {
-    return new Client(new Cluster(this.#config), (error) => this.#directory.explained(error));
+  #clientOf(cluster: Cluster): Client {
+    return new Client(cluster, (error) => this.#directory.explained(error));
   }
 
   #assertOpen(): void {

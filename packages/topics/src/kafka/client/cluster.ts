@@ -58,15 +58,17 @@ export class Cluster {
     this.#ofConfig = addAbortListener(config.signal, () => this.close(config.signal.reason as Error));
   }
 
-  /** The advertised addresses by node ID, as far as they are known. */
+  /** The advertised addresses of the brokers that the cluster considers alive, by node ID, as of the last response to Metadata. */
   get nodes(): ReadonlyMap<number, string> {
     return this.#nodes;
   }
 
-  /** Fetches the addresses of the brokers that the cluster considers alive, by node ID. */
-  async fetchNodes(): Promise<ReadonlyMap<number, string>> {
-    await this.#repeated(() => this.#fetchMetadata([]));
-    return this.#nodes;
+  /**
+   * Fetches metadata of topics, each with its own error code, and notes the brokers and leaders that it names. `topics`: null for all. `broker`: as
+   * in `AskOptions`.
+   */
+  async metadata(topics: readonly string[] | null, broker?: string): Promise<Metadata> {
+    return await (broker === undefined ? this.#repeated(() => this.#fetchMetadata(topics)) : this.#fetchMetadata(topics, broker));
   }
 
   /** Forgets the leaders, so that the next request fetches them. */
@@ -148,7 +150,6 @@ export class Cluster {
     const unknown = [...new Set(topics)].filter((topic) => !this.#topics.has(topic));
     if (unknown.length === 0) return;
     const { topicMetadata } = await this.#fetchMetadata(unknown);
-    for (const found of topicMetadata) if (found.topicErrorCode === 0) this.#topics.set(found.topic, found);
     const refusals = topicMetadata.flatMap(({ topic, topicErrorCode: errorCode }) => (errorCode === 0 ? [] : [{ errorCode, topic }]));
     const error = refusalError(refusals);
     if (error !== undefined) throw missingRight(error, metadata.needs({ topics: unknown })) ?? error;
@@ -167,10 +168,11 @@ export class Cluster {
     }
   }
 
-  async #fetchMetadata(topics: readonly string[]): Promise<Metadata> {
-    const answer = await this.#send(await this.anyBroker(), metadata, { topics });
+  async #fetchMetadata(topics: readonly string[] | null, broker?: string): Promise<Metadata> {
+    const answer = await this.#send(broker ?? (await this.anyBroker()), metadata, { topics });
     if (answer.brokers.length === 0) throw new NoBrokerReadyError();
     this.#nodes = new Map(answer.brokers.map(({ nodeId, host, port }) => [nodeId, `${host}:${port}`]));
+    for (const found of answer.topicMetadata) if (found.topicErrorCode === 0) this.#topics.set(found.topic, found);
     return answer;
   }
 

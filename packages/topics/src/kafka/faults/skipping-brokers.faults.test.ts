@@ -10,7 +10,6 @@ import { LaneLostError } from '../../lane-errors.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { LaneSpec, TopicLog } from '../../topic-log.ts';
 import { plainCluster } from '../client/plain-cluster.fixture.ts';
-import { metadata } from '../requests/topics.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { committedRecords } from './committed-records.fixture.ts';
 import { newPages } from './pages.fixture.ts';
@@ -206,7 +205,7 @@ async function untilLeaderless(address: string, stop: () => void): Promise<void>
     await cluster.anyBroker();
     stop();
     for (;;) {
-      const { topicMetadata } = await cluster.ask(metadata, { topics: null }, { broker: address });
+      const { topicMetadata } = await cluster.metadata(null, address);
       if (topicMetadata.some(({ partitionMetadata }) => partitionMetadata.some(({ leader }) => leader === NO_LEADER))) return;
     }
   } catch {

@@ -57,9 +57,10 @@ export class StatePartition {
   /** Reads to the current last stable offset. Throws a `TopicLostError` if the partition has lost records. */
   async readToEnd({ cluster, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
     const { topic, partition } = this.topicPartition;
-    const end = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
+    const [stable, first] = await Promise.all([partitionOffsets(cluster, topic, [partition], 'stable'), this.#position(cluster)]);
+    const end = stable.get(partition) ?? 0;
     let movedMs = performance.now();
-    for (let at = await this.#position(cluster); at < end;) {
+    for (let at = first; at < end;) {
       await this.#read(cluster, onRecord);
       const next = await this.#position(cluster);
       if (next !== at) movedMs = performance.now();

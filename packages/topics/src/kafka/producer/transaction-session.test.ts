@@ -101,7 +101,9 @@ it('a session rejects a leader that appends below what the transaction has writt
 });
 
 it('a session writes nothing while a transaction may be open, and continues when a broker knows the partition again', async () => {
-  const cluster = new FakeCluster((api) => ({ answer: api === 'Metadata' ? { topicMetadata: [] } : new Map() }));
+  const cluster = new FakeCluster((api) => ({
+    answer: api === 'Metadata' ? { brokers: [{ nodeId: 1, host: 'any', port: 9092 }], topicMetadata: [] } : new Map(),
+  }));
   let sent = 0;
   const session = sessionOf(
     {

@@ -151,6 +151,7 @@ export const createTopics: Request<{ readonly topics: readonly TopicToCreate[]; 
   version: 2,
   to: 'controller',
   needs: ({ topics }) => [...topicRights('Create', topics), ...rights('cluster', ['Create'], [''])],
+  mayWait: true,
   write: (body, { topics, validateOnly }) =>
     body
       .array(topics, ({ topic, partitions, replication, settings }) => {
@@ -173,6 +174,7 @@ export const createPartitions: Request<
   version: 0,
   to: 'controller',
   needs: ({ topics }) => topicRights('Alter', topics),
+  mayWait: true,
   write: (body, { topics, validateOnly }) =>
     body
       // Without an assignment (-1), the brokers choose where the replicas go.

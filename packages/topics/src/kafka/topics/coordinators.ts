@@ -26,7 +26,7 @@ async function assertCopies(cluster: Cluster): Promise<void> {
   const found = await topicMetadata(cluster, [...INTERNAL.values()]);
   const missing = [...INTERNAL].filter(([, topic]) => !found.has(topic));
   if (missing.length === 0) return;
-  const nodes = await cluster.fetchNodes();
+  const { nodes } = cluster;
   const [first] = nodes;
   if (first === undefined) return;
   const [nodeId, broker] = [String(first[0]), first[1]];

@@ -58,14 +58,17 @@ test.for([
 });
 
 test('a topic with one replica causes a warning even if the metadata, which lists the brokers, was not loaded yet', async () => {
-  const answers: Readonly<Record<string, unknown>> = {
-    Metadata: { topicMetadata: [{ topic: 'records', topicErrorCode: 0, partitionMetadata: [PARTITION] }] },
-    DescribeConfigs: new Map([['records', new Map([['cleanup.policy', 'delete']])]]),
-  };
+  let nodes = new Map<number, string>();
   const cluster = {
-    ask: async ({ api }: { readonly api: string }) => await Promise.resolve(answers[api]),
+    ask: async () => await Promise.resolve(new Map([['records', new Map([['cleanup.policy', 'delete']])]])),
     anyBroker: async () => await Promise.resolve('any'),
-    fetchNodes: async () => await Promise.resolve(new Map([1, 2, 3].map((nodeId) => [nodeId, `broker-${nodeId}`]))),
+    metadata: async () => {
+      nodes = new Map([1, 2, 3].map((nodeId) => [nodeId, `broker-${nodeId}`]));
+      return await Promise.resolve({ topicMetadata: [{ topic: 'records', topicErrorCode: 0, partitionMetadata: [PARTITION] }] });
+    },
+    get nodes() {
+      return nodes;
+    },
   } as object as Cluster;
   const topics = [{ name: 'records', partitions: 1 }];
   const { warnings: told } = await createTopics({ cluster, topics, replication: 1, validateOnly: true });
@@ -101,10 +104,13 @@ function laggingCluster(): { readonly cluster: Cluster; readonly made: string[];
   const knows: Readonly<Record<string, () => boolean>> = { lagging: () => false, knowing: () => made.length > 0 };
   let turn = 0;
   const anyBroker = async () => await Promise.resolve(turn++ % 2 === 0 ? 'lagging' : 'knowing');
-  const answers = {
-    Metadata: (isKnown: boolean) => ({
+  const metadata = async (_: unknown, broker = '') => {
+    const isKnown = knows[broker]?.() ?? true;
+    return await Promise.resolve({
       topicMetadata: [{ topic: 'records', topicErrorCode: isKnown ? 0 : 3, partitionMetadata: isKnown ? [PARTITION] : [] }],
-    }),
+    });
+  };
+  const answers = {
     DescribeConfigs(isKnown: boolean) {
       if (!isKnown) throw unknownTopicError('records');
       return new Map([['records', new Map([['max.message.bytes', '8388608']])]]);
@@ -120,7 +126,7 @@ function laggingCluster(): { readonly cluster: Cluster; readonly made: string[];
     { topics }: { readonly topics: readonly TopicToCreate[] },
     { broker = '' }: { readonly broker?: string } = {},
   ) => await Promise.resolve(answers[api](knows[broker]?.() ?? true, topics));
-  const fetchNodes = async () => await Promise.resolve(new Map([1, 2].map((nodeId) => [nodeId, `broker-${nodeId}`])));
-  const cluster = { ask, anyBroker, fetchNodes } as object as Cluster;
+  const nodes = new Map([1, 2].map((nodeId) => [nodeId, `broker-${nodeId}`]));
+  const cluster = { ask, anyBroker, metadata, nodes } as object as Cluster;
   return { cluster, made, settings };
 }

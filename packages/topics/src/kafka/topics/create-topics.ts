@@ -47,11 +47,7 @@ export interface PreparedTopics extends CreatedTopics {
 
 /** Creates missing topics, and adds partitions to those with too few. Throws before it changes anything if an existing topic doesn't fit. */
 export async function createTopics({ cluster, topics, replication, validateOnly }: CreateTopicsOptions): Promise<PreparedTopics> {
-  const [existing, { size: brokers }] = await Promise.all([
-    existingTopics(cluster, topics),
-    cluster.fetchNodes(),
-    assertCoordinators(cluster),
-  ]);
+  const [existing] = await Promise.all([existingTopics(cluster, topics), assertCoordinators(cluster)]);
   const known = topics.flatMap((spec) => {
     const found = existing.get(spec.name);
     return found === undefined ? [] : [{ spec, found }];
@@ -76,7 +72,7 @@ export async function createTopics({ cluster, topics, replication, validateOnly 
     warnings: warningLines(
       known.map(({ spec, found }) => ({
         name: spec.name,
-        texts: warnings(spec, found, { replication, brokers, starts: starts.get(spec.name) }),
+        texts: warnings(spec, found, { replication, brokers: cluster.nodes.size, starts: starts.get(spec.name) }),
       })),
     ),
   };
@@ -176,7 +172,8 @@ async function createMissing({ cluster, topics: missing, replication, validateOn
 }
 
 async function refuseCopies(cluster: Cluster, topic: string, replication: number, cause: unknown): Promise<never> {
-  const { size: up } = await cluster.fetchNodes();
+  const { brokers } = await cluster.metadata([]);
+  const up = brokers.length;
   if (up >= replication) refuse(cause, topic, "can't be created");
   const reason =
     `can't have ${replication} replicas: only ${up === 1 ? 'one broker is' : `${up} brokers are`} reachable. ` +

@@ -41,7 +41,6 @@ function answer(topicErrorCode: number, partitions: number): object {
 /** A cluster of brokers 0, 1 and so on. Broker 0 answers requests that name no broker. */
 function clusterOf(answers: readonly (() => object)[]): Cluster {
   const nodes = new Map(answers.map((_, index) => [index, String(index)]));
-  const ask = async (_: unknown, __: unknown, { broker = '0' }: { readonly broker?: string } = {}): Promise<object> =>
-    await Promise.resolve(answers[Number(broker)]?.() ?? {});
-  return { ask, nodes } as object as Cluster;
+  const metadata = async (_: unknown, broker = '0'): Promise<object> => await Promise.resolve(answers[Number(broker)]?.() ?? {});
+  return { metadata, nodes } as object as Cluster;
 }

@@ -3,7 +3,7 @@ import { type MissingRight, MissingRightError } from '../../missing-right-error.
 import { answeredError } from '../client/answered-error.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { withinTime } from '../client/time-limit.ts';
-import { type Metadata, type TopicMetadata, metadata } from '../requests/topics.ts';
+import type { Metadata, TopicMetadata } from '../requests/topics.ts';
 
 export type FoundTopics = ReadonlyMap<string, TopicMetadata>;
 
@@ -21,7 +21,7 @@ const POLL_MS = 200;
  * if this user isn't allowed to see one.
  */
 export async function topicMetadata(cluster: Cluster, topics: readonly string[] | null, broker?: string): Promise<FoundTopics> {
-  return foundTopics(await cluster.ask(metadata, { topics }, { broker }));
+  return foundTopics(await cluster.metadata(topics, broker));
 }
 
 /**
