@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { Backoff } from '../../backoff.ts';
 import { LaneLostError } from '../../lane-errors.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
-import { TopicLostError } from '../../topic-errors.ts';
+import { TopicLostError, TopicUnknownError } from '../../topic-errors.ts';
 import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec, LaneTransaction, StateReading } from '../../topic-log.ts';
@@ -108,8 +108,9 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       await session.write(content, id);
       this.#log.counted = id.number;
     }).catch((error: unknown) => {
-      // If `counted` has reached this number, the log has the transaction, although its writer got an error, or has lost the lane.
-      if (this.#log.counted >= id.number) return;
+      // If `counted` has reached this number, the log has the transaction, although its writer got an error, or has lost the lane. Records for a
+      // topic that was deleted count as written, too, but nobody will find them.
+      if (this.#log.counted >= id.number && !(error instanceof TopicUnknownError)) return;
       if (this.#session === undefined && !(error instanceof LaneLostError))
         this.#undecided = error instanceof TopicLostError ? error : undecidedError(lane.name, error);
       throw error;
