@@ -59,11 +59,7 @@ export class RecordSender {
       const offsets = await producer.produce(batches);
       for (const { batch, ...at } of batches) {
         const key = partitionKey(at);
-        const before = sent.get(key) ?? [];
-        const last = before.at(-1);
-        const first = offsets.get(key) ?? -1;
-        if (last !== undefined && first < last.first + last.count) throw new Error(`Topic ${at.topic} was recreated during a transaction.`);
-        sent.set(key, [...before, { first, count: batch.count }]);
+        sent.set(key, [...(sent.get(key) ?? []), { first: offsets.get(key) ?? -1, count: batch.count }]);
       }
     }
     return sent;

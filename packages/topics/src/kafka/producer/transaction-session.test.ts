@@ -97,7 +97,9 @@ it('does not ask whether a transaction has ended before a broker can have told i
 it('a session rejects a leader that appends below what the transaction has written: the topic was recreated', async () => {
   const session = sessionOf({ produce: async () => await Promise.resolve(new Map([['pages-0', 0]])) });
   const records = ['0', '1'].map((letter) => ({ ...PAGE, value: letter.repeat(800) }));
-  await expect(session.write({ records, offsets: [] })).rejects.toThrow('Topic pages was recreated during a transaction.');
+  await expect(session.write({ records, offsets: [] })).rejects.toThrow(
+    'Topic "pages" lost records while it was in use: it was deleted and recreated',
+  );
 });
 
 it('a session writes nothing while a transaction may be open, and continues when a broker knows the partition again', async () => {

@@ -204,26 +204,32 @@ export class TransactionSession {
     // Send the offsets before the records, because a later session treats a transaction as written if it finds all of its records.
     await producer.sendOffsets(offsets);
     const sent = await sender.write(producer, partitions);
-    this.#assertAppended(topicPartitions, sent);
-    if (noted !== undefined) this.#newest = whole(noted, sent);
-    for (const [key, batches] of sent) {
-      for (const { first, count } of batches) this.#ends.set(key, first + count);
-      this.#options.written?.set(key, this.#ends.get(key) ?? 0);
+    for (const place of topicPartitions) {
+      const batches = sent.get(partitionKey(place));
+      if (batches !== undefined) this.#noteEnd(place, batches);
     }
+    if (noted !== undefined) this.#newest = whole(noted, sent);
     this.#unended = { topicPartitions, offsets };
   }
 
-  /** Throws a `TopicLostError`, also at later calls, if a broker has appended below the end of what the lane has written: the topic was recreated. */
-  #assertAppended(topicPartitions: readonly TopicPartition[], sent: SentRecords): void {
+  /**
+   * Notes the end of what was appended to a partition. Throws a `TopicLostError`, also at later calls, if a broker has appended below the end of what
+   * the lane or this transaction had written: the topic was recreated.
+   */
+  #noteEnd({ topic, partition }: TopicPartition, batches: readonly SentBatch[]): void {
     const { written } = this.#options;
-    for (const place of topicPartitions) {
-      const key = partitionKey(place);
-      const [{ first } = { first: Infinity }] = sent.get(key) ?? [];
-      if (first >= (written?.get(key) ?? 0)) continue;
-      // The topic grows with each attempt, but stays lost.
-      written?.set(key, Infinity);
-      throw new TopicLostError({ topic: place.topic });
+    const key = partitionKey({ topic, partition });
+    let end = written?.get(key) ?? 0;
+    for (const { first, count } of batches) {
+      if (first < end) {
+        // The topic grows with each attempt, but stays lost.
+        written?.set(key, Infinity);
+        throw new TopicLostError({ topic });
+      }
+      end = first + count;
     }
+    this.#ends.set(key, end);
+    written?.set(key, end);
   }
 
   async #noted(id: TransactionId, partitions: RecordsByPartition, offsets: readonly OffsetCommit[]): Promise<Noted> {
