@@ -39,7 +39,7 @@ import { awaitHandover, holderToSpare } from './lane/handover.ts';
 import { TransactionalProducer } from './producer/transactional-producer.ts';
 import { KafkaLaneWriter } from './lane/lane-writer.ts';
 import { Client } from './client/client.ts';
-import { type GroupMembership, Member } from './group/member.ts';
+import { Member } from './group/member.ts';
 import { partitionOffsets } from './reader/fetch.ts';
 import { findOpenTransaction } from './reader/open-transaction.ts';
 import { Appender } from './producer/appender.ts';
@@ -146,7 +146,7 @@ class KafkaTopicLog implements TopicLog {
   readonly #lanes = new Set<KafkaLaneWriter>();
   /** The open readers, each with its topic. */
   readonly #readers = new Map<{ begun(): Promise<void>; close(): Promise<void> }, string>();
-  readonly #memberships = new Map<GroupMembership, string>();
+  readonly #memberships = new Map<Member, string>();
   #brokers = 1;
   #closed: Promise<void> | undefined;
 

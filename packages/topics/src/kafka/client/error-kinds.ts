@@ -20,23 +20,9 @@ export function isNoneReady(error: unknown): boolean {
   return [...chain(error)].some(({ name }) => name === 'NoBrokerReadyError');
 }
 
-export function isTopicUnknown(error: unknown): boolean {
-  return isAnswer(error, 'UNKNOWN_TOPIC_OR_PARTITION');
-}
-
-/** True when the brokers allow only shorter transaction timeouts. */
-export function isTimeoutRefused(error: unknown): boolean {
-  return isAnswer(error, 'INVALID_TRANSACTION_TIMEOUT');
-}
-
 /** True when a newer holder of the transactional ID, or a timeout of its transaction, has fenced this producer. */
 export function isFenced(error: unknown): boolean {
   return [...chain(error)].some((each) => kindOf(each) === 'fenced');
-}
-
-/** For an error of an offset commit: true when the group has members, so that brokers accept commits only from them. */
-export function isOfMembersAlone(error: unknown): boolean {
-  return isAnswer(error, 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'REBALANCE_IN_PROGRESS');
 }
 
 /** True when a record is too large for its topic: for the broker, or for the limit that was known before sending. */

@@ -3,7 +3,7 @@ import { TopicLogError } from '../../topic-log-error.ts';
 import type { GroupDescription } from '../requests/groups.ts';
 import { decodeAssignment, decodeMetadata } from './member-metadata.ts';
 
-const POLL_MS = 200;
+export const POLL_MS = 200;
 
 export interface AgreementOptions {
   readonly describe: () => Promise<GroupDescription>;

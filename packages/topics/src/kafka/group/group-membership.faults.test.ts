@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { createTopics } from '../faults/committed-records.fixture.ts';
 import { type Child, startChild } from '../../sqlite/child.fixture.ts';
 import { letQueuesIdle } from '../faults/idle-queues.fixture.ts';
-import { type GroupMembership, type GroupMembershipOptions, Member } from './member.ts';
+import { type GroupMembershipOptions, Member } from './member.ts';
 import { quietCluster, quietKafka } from './quiet-kafka.fixture.ts';
 
 const SESSION_MS = 6_000;
@@ -250,7 +250,7 @@ describe.skipIf(reason !== undefined)(
 );
 
 interface LocalMember {
-  readonly membership: GroupMembership;
+  readonly membership: Member;
   readonly told: readonly number[][];
   readonly failures: readonly Error[];
   readonly has: () => readonly number[];

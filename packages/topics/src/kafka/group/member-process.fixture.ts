@@ -17,6 +17,7 @@ const membership = new Member({
   group,
   topics: [topic],
   agreement,
+  sessionTimeoutMs: 6_000,
   onUncertain: () => say(`assigned ${Date.now()} `),
   onAssigned: (partitions) => say(`assigned ${Date.now()} ${partitions.map(({ partition }) => partition).join(',')}`),
   onFailed: (error) => say(`failed ${'code' in error ? String(error.code) : error.name}`),

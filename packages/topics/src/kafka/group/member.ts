@@ -7,21 +7,19 @@ import { unknownTopicError } from '../client/answered-error.ts';
 import { silenceOf } from '../client/broker-addresses.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { driverError, isAnswer, passes } from '../client/driver-errors.ts';
-import { abortable } from '../client/time-limit.ts';
+import { abortable, withinTime } from '../client/time-limit.ts';
 import { topicMetadata } from '../topics/topic-metadata.ts';
 import { type GroupDescription, describeGroup, heartbeat, joinGroup, leaveGroup, syncGroup } from '../requests/groups.ts';
 import { PROTOCOL, assignments } from './assignments.ts';
-import { disagreementError, disagrees, waitForAgreement } from './group-agreement.ts';
+import { POLL_MS, disagreementError, disagrees, waitForAgreement } from './group-agreement.ts';
 import { GroupSession, type Joined } from './group-session.ts';
 import { decodeAssignment, encodeMetadata } from './member-metadata.ts';
 
-const SESSION_TIMEOUT_MS = 6_000;
 /** Heartbeats per session timeout, so that a few can be lost. */
 const HEARTBEATS = 6;
 /** How often the leader of a group looks for new partitions. */
 const PARTITIONS_CHECK_MS = 30_000;
 const PAUSES = { firstMs: 100, mostMs: 2_000 };
-const POLL_MS = 200;
 /** A newcomer has no ID. */
 const NO_MEMBER = '';
 
@@ -33,8 +31,8 @@ export interface GroupMembershipOptions {
   readonly topics: readonly string[];
   /** Identifies the settings that all members must share, such as a hash of lanes and credentials. */
   readonly agreement: string;
-  /** How long a member can be silent before the others get its partitions, ms. Default 6000. */
-  readonly sessionTimeoutMs?: number;
+  /** How long a member can be silent before the others get its partitions, ms. */
+  readonly sessionTimeoutMs: number;
   /**
    * Called with all partitions of this member after every join, even if they are the same, and when the broker accepts a heartbeat again after
    * `onUncertain`. Must not throw.
@@ -49,28 +47,12 @@ export interface GroupMembershipOptions {
   readonly onFailed: (error: Error) => void;
 }
 
-export interface GroupMembership {
-  /**
-   * Resolves after the first assignment, which may be empty. Rejects with a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT) if the group works under
-   * another agreement; members that have just died count until the group notices. Also rejects if `leave` is called first.
-   */
-  readonly joined: Promise<void>;
-  /** This member's ID; undefined while it isn't in the group. The ID stays the same over a lost connection, and changes if the group forgets it. */
-  readonly memberId: string | undefined;
-  /**
-   * Leaves the group, so that the others get the partitions at once. Takes at most one session timeout. `onAssigned` and `onUncertain` are not called
-   * after this call.
-   */
-  leave(): Promise<void>;
-}
-
 /**
  * Joins the group and stays in it, over one connection after another, also through outages of the brokers. It reads no record and commits no offset.
  * The group only says which member should own a partition. For a moment, two members can both believe that they own it.
  */
-export class Member implements GroupMembership {
+export class Member {
   readonly #options: GroupMembershipOptions;
-  readonly #sessionTimeoutMs: number;
   readonly #agreement: string;
   readonly #session: GroupSession;
   readonly #stopped = new AbortController();
@@ -87,10 +69,9 @@ export class Member implements GroupMembership {
 
   constructor(options: GroupMembershipOptions) {
     this.#options = options;
-    this.#sessionTimeoutMs = options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS;
     this.#agreement = JSON.stringify([options.agreement, ...[...options.topics].sort()]);
     this.#session = new GroupSession({
-      sessionTimeoutMs: this.#sessionTimeoutMs,
+      sessionTimeoutMs: this.#options.sessionTimeoutMs,
       onAssigned: options.onAssigned,
       onUncertain: options.onUncertain,
       onSilence: () =>
@@ -99,21 +80,30 @@ export class Member implements GroupMembership {
     this.#running = this.#run();
   }
 
+  /**
+   * Resolves after the first assignment, which may be empty. Rejects with a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT) if the group works under
+   * another agreement; members that have just died count until the group notices. Also rejects if `leave` is called first.
+   */
   get joined(): Promise<void> {
     return this.#first.promise;
   }
 
+  /** This member's ID; undefined while it isn't in the group. The ID stays the same over a lost connection, and changes if the group forgets it. */
   get memberId(): string | undefined {
     return this.#session.memberId;
   }
 
+  /**
+   * Leaves the group, so that the others get the partitions at once. Takes at most one session timeout: if its broker doesn't respond, the group
+   * removes the member after a session. `onAssigned` and `onUncertain` are not called after this call.
+   */
   async leave(): Promise<void> {
     this.#watcher?.abandoned();
     this.#session.close();
     const left = new Error('This process has left the group.');
     this.#stopped.abort(left);
     this.#first.reject(left);
-    await atMost(this.#running, this.#sessionTimeoutMs);
+    await withinTime(this.#options.sessionTimeoutMs, this.#running).catch(() => undefined);
   }
 
   async #run(): Promise<void> {
@@ -134,7 +124,7 @@ export class Member implements GroupMembership {
   #finalOf(error: Error): Error | undefined {
     const { group } = this.#options;
     if (isAnswer(error, 'INCONSISTENT_GROUP_PROTOCOL')) return takenError(group, error);
-    if (isAnswer(error, 'INVALID_SESSION_TIMEOUT')) return sessionError(this.#sessionTimeoutMs, error);
+    if (isAnswer(error, 'INVALID_SESSION_TIMEOUT')) return sessionError(this.#options.sessionTimeoutMs, error);
     if (passes(error)) return undefined;
     const final = driverError(error);
     return final instanceof Error ? final : error;
@@ -159,7 +149,9 @@ export class Member implements GroupMembership {
   async #belong(cluster: Cluster, signal: AbortSignal): Promise<never> {
     // Without a connection, no join has begun: see `GroupSession.join`.
     await cluster.anyBroker();
-    if (this.#joins === 0) await this.#agreed(cluster);
+    const { group, sessionTimeoutMs } = this.#options;
+    if (this.#joins === 0)
+      await waitForAgreement({ describe: () => this.#describe(cluster), group, agreement: this.#agreement, sessionTimeoutMs, signal });
     for (;;) {
       signal.throwIfAborted();
       try {
@@ -175,7 +167,7 @@ export class Member implements GroupMembership {
   /** Joins the group, and stays until its members or partitions change. */
   async #generation(cluster: Cluster, signal: AbortSignal): Promise<void> {
     const { group: groupId, topics } = this.#options;
-    const common = { groupId, sessionTimeoutMs: this.#sessionTimeoutMs };
+    const common = { groupId, sessionTimeoutMs: this.#options.sessionTimeoutMs };
     const metadata = encodeMetadata(topics, { owned: this.#session.join(), agreement: this.#agreement });
     const joined = await cluster.ask(joinGroup, { ...common, memberId: this.#memberId, protocol: PROTOCOL, metadata });
     const { memberId, generationId, leaderId, members } = joined;
@@ -191,7 +183,7 @@ export class Member implements GroupMembership {
     signal.throwIfAborted();
     this.#joined(cluster, { memberId, partitions: decodeAssignment(assignment), ageMs: Date.now() - sentMs }, isLeader);
     for (let checkedMs = performance.now(); ;) {
-      await sleep(this.#sessionTimeoutMs / HEARTBEATS, undefined, { signal });
+      await sleep(this.#options.sessionTimeoutMs / HEARTBEATS, undefined, { signal });
       const beatMs = Date.now();
       await cluster.ask(heartbeat, { groupId, memberId, generationId });
       signal.throwIfAborted();
@@ -219,16 +211,6 @@ export class Member implements GroupMembership {
     this.#session.joined(joined);
     if (joined.partitions.length > 0 || isLeader) this.#begin();
     else void this.#askWhyNone(cluster, this.#joins);
-  }
-
-  #agreed(cluster: Cluster): Promise<void> {
-    return waitForAgreement({
-      describe: () => this.#describe(cluster),
-      group: this.#options.group,
-      agreement: this.#agreement,
-      sessionTimeoutMs: this.#sessionTimeoutMs,
-      signal: this.#stopped.signal,
-    });
   }
 
   #describe(cluster: Cluster): Promise<GroupDescription> {
@@ -273,13 +255,6 @@ export class Member implements GroupMembership {
       cluster.close();
     }
   }
-}
-
-/** Waits at most `limitMs` for a member to leave. If its broker doesn't respond, the group removes it after a session. */
-async function atMost(ending: Promise<void>, limitMs: number): Promise<void> {
-  const enough = new AbortController();
-  await Promise.race([ending, sleep(limitMs, undefined, { signal: enough.signal }).catch(() => undefined)]);
-  enough.abort();
 }
 
 function sessionError(sessionTimeoutMs: number, cause: Error): TopicLogError {

@@ -1,7 +1,7 @@
 import type { OffsetCommit, OffsetPlace, TopicPartition } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { Cluster } from '../client/cluster.ts';
-import { isTimeoutRefused } from '../client/error-kinds.ts';
+import { isAnswer } from '../client/driver-errors.ts';
 import { type RecordBatch, batchPieces } from '../wire/record-batch.ts';
 import {
   type ProducerEpoch,
@@ -163,7 +163,7 @@ export class TransactionalProducer {
         this.#fenced = { transaction: { transactionalId, ...producer }, protocol };
         return;
       } catch (error) {
-        if (!isTimeoutRefused(error) || ms < 2 * SHORTEST_TIMEOUT_MS) throw error;
+        if (!isAnswer(error, 'INVALID_TRANSACTION_TIMEOUT') || ms < 2 * SHORTEST_TIMEOUT_MS) throw error;
         transactionTimeout.ms = Math.min(transactionTimeout.ms, Math.floor(ms / 2));
       }
     }

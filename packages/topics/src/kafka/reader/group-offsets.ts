@@ -3,7 +3,7 @@ import { partitionKey } from '../../topic-partition.ts';
 import { Backoff } from '../../backoff.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { Cluster } from '../client/cluster.ts';
-import { isOfMembersAlone } from '../client/error-kinds.ts';
+import { isAnswer } from '../client/driver-errors.ts';
 import { type CommittedOffset, type OffsetFetchOptions, offsetCommit, offsetFetch } from '../requests/offsets.ts';
 
 /** Maximum number of retries after a refused commit. The group's last members may be about to leave. */
@@ -51,7 +51,8 @@ export async function commitGroupOffset(cluster: Cluster, { group, topic, partit
       await cluster.ask(offsetCommit, { groupId: group, topicPartitions: [{ topic, partition, offset: nextOffset }] });
       return;
     } catch (error) {
-      if (!isOfMembersAlone(error)) throw error;
+      // Brokers accept commits for a group with members only from these.
+      if (!isAnswer(error, 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'REBALANCE_IN_PROGRESS')) throw error;
       if (refusals >= MAX_REFUSALS) {
         const message =
           `Offsets of group "${group}" can't be committed: the group has active members, and only they can commit. ` +

@@ -2,8 +2,7 @@ import { partitionForKey } from '../../partition-for-key.ts';
 import { InvalidRecordError, TopicUnknownError } from '../../topic-errors.ts';
 import type { NewRecord, RecordLimit, RecordSeries, TopicPartition } from '../../topic-log.ts';
 import type { Client } from '../client/client.ts';
-import { chain } from '../client/driver-errors.ts';
-import { isTopicUnknown } from '../client/error-kinds.ts';
+import { chain, isAnswer } from '../client/driver-errors.ts';
 import { messageBytesFor, recordBytes } from '../wire/record-size.ts';
 import { describeAllTopics, describeTopics } from './describe-topics.ts';
 import { certainTopicMetadata, hasPartition, partitionCount } from './topic-metadata.ts';
@@ -51,7 +50,9 @@ export class TopicDirectory {
   async explained(fault: unknown): Promise<unknown> {
     if (fault instanceof TopicUnknownError) return fault;
     const places = [...chain(fault)].flatMap((each) =>
-      each.topic !== undefined && isTopicUnknown(each) ? [{ topic: each.topic, partition: each.partition ?? 0 }] : [],
+      each.topic !== undefined && isAnswer(each, 'UNKNOWN_TOPIC_OR_PARTITION')
+        ? [{ topic: each.topic, partition: each.partition ?? 0 }]
+        : [],
     );
     if (places.length === 0) return fault;
     try {
