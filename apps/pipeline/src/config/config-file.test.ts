@@ -29,7 +29,7 @@ test('defaults are filled in', async () => {
     limit: { requests: 15, window: 900_000 },
     count: 5000,
     stringifyIds: true,
-    maxOutstanding: 20_000,
+    maxOutstanding: 40_000,
     stopAfterFailures: 10,
     format: 'json',
     maxEmptyPages: 100,
