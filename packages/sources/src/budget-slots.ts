@@ -1,4 +1,4 @@
-import type { BudgetSnapshot, Clock, RateBudget } from '@headgate/throttle';
+import type { BudgetSnapshot, Clock, GrantsAhead, RateBudget } from '@headgate/throttle';
 import type { Limit, Quota } from './source-options.ts';
 
 /** Slots of a budget that become free together. */
@@ -40,8 +40,8 @@ export interface NamedBudget {
 }
 
 /** The state of budgets, each with its budget's name. */
-export function namedSnapshots(budgets: readonly NamedBudget[]): BudgetSnapshot[] {
-  return budgets.map(({ name, budget }) => ({ name, ...budget.snapshot() }));
+export function namedSnapshots(budgets: readonly NamedBudget[], ahead?: GrantsAhead): BudgetSnapshot[] {
+  return budgets.map(({ name, budget }) => ({ name, ...budget.snapshot(ahead) }));
 }
 
 /** Maximum number of steps in which slots are counted. Counting the slots of a large budget one by one would be slow. */

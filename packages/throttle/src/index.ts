@@ -17,7 +17,7 @@ export {
   type PoolMember,
   type Taken,
 } from './admission/credential-pool.ts';
-export type { BudgetSnapshot, Journal, JournalEntry } from './budget/journal.ts';
+export type { BudgetSnapshot, GrantsAhead, Journal, JournalEntry } from './budget/journal.ts';
 export { limitedFetch, type LimitedFetchOptions } from './admission/limited-fetch.ts';
 export { type Credit, type CreditPool, type CreditPoolOptions, creditPool } from './admission/credit-pool.ts';
 export { dailyBudget, type DailyBudgetOptions, monthlyBudget, type MonthlyBudgetOptions } from './budget/calendar-budget.ts';

@@ -8,37 +8,44 @@ import { followersYaml, workplace } from './headgate-process.fixture.ts';
 const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
 
 describe('headgate run, killed', () => {
-  it('writes every id once and in order, whenever it is killed, and repeats at most one page per kill', { timeout: 600_000 }, async () => {
-    const { kills, pages } = TORTURE ? { kills: 50, pages: 200 } : { kills: 8, pages: 60 };
-    await using service = await startFollowers({
-      users: { alpha: { followers: pages * 100, pageSize: 100 } },
-      window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },
-      latencyMs: { min: 0, max: 20 },
-    });
-    await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'], more: '  count: 100\n' }));
-    const random = seeded(7);
-    let killed = 0;
-    while (killed < kills) {
-      const before = service.requests.length;
-      const run = place.start('run');
-      // Kills the run at a random time within a few pages after its first request.
-      while (service.requests.length === before && run.child.exitCode === null) await tick(2);
-      await tick(random() * 4 * (20 / 2 + 5));
-      run.child.kill('SIGKILL');
-      const { signal } = await run.ended;
-      if (signal !== 'SIGKILL') break;
-      killed += 1;
-    }
-    expect(killed).toBe(kills);
-    expect((await place.headgate('run')).code).toBe(0);
-    const ids = (await place.records('followers.ids')).map(({ value }) => value['id']);
-    expect(ids).toEqual(service.followersOf('alpha'));
-    expect((await place.records('followers.pages')).map(({ value }) => value['page'])).toEqual(
-      Array.from({ length: pages }, (_, i) => i + 1),
-    );
-    expect(service.requests.length).toBeLessThanOrEqual(pages + kills);
-    expect((await place.records('followers.crawls')).map(({ value }) => value['state'])).toEqual(['started', 'completed']);
-  });
+  it.each([
+    { repeats: 1, more: '  unwrittenPages: 1\n' },
+    { repeats: 8, more: '' },
+  ])(
+    'writes every id once and in order, whenever it is killed, and repeats at most $repeats pages per kill',
+    { timeout: 600_000 },
+    async ({ repeats, more }) => {
+      const { kills, pages } = TORTURE ? { kills: 50, pages: 200 } : { kills: 8, pages: 60 };
+      await using service = await startFollowers({
+        users: { alpha: { followers: pages * 100, pageSize: 100 } },
+        window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },
+        latencyMs: { min: 0, max: 20 },
+      });
+      await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'], more: `  count: 100\n${more}` }));
+      const random = seeded(7);
+      let killed = 0;
+      while (killed < kills) {
+        const before = service.requests.length;
+        const run = place.start('run');
+        // Kills the run at a random time within a few pages after its first request.
+        while (service.requests.length === before && run.child.exitCode === null) await tick(2);
+        await tick(random() * 4 * (20 / 2 + 5));
+        run.child.kill('SIGKILL');
+        const { signal } = await run.ended;
+        if (signal !== 'SIGKILL') break;
+        killed += 1;
+      }
+      expect(killed).toBe(kills);
+      expect((await place.headgate('run')).code).toBe(0);
+      const ids = (await place.records('followers.ids')).map(({ value }) => value['id']);
+      expect(ids).toEqual(service.followersOf('alpha'));
+      expect((await place.records('followers.pages')).map(({ value }) => value['page'])).toEqual(
+        Array.from({ length: pages }, (_, i) => i + 1),
+      );
+      expect(service.requests.length).toBeLessThanOrEqual(pages + repeats * kills);
+      expect((await place.records('followers.crawls')).map(({ value }) => value['state'])).toEqual(['started', 'completed']);
+    },
+  );
 
   it('continues in the same windows after a kill, so that the service refuses nothing', async () => {
     const { kills, windowMs } = TORTURE ? { kills: 8, windowMs: 8_000 } : { kills: 2, windowMs: 6_000 };

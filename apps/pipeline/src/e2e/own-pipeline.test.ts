@@ -26,7 +26,7 @@ describe("a user's own pipeline", () => {
   it('is checked, planned, run, killed, run again, enqueued, read and replayed like the built-in ones', async () => {
     await using service = await startShelves({ pages: 12, latencyMs: 15 });
     await using place = await placeWith({
-      'headgate.yaml': `${LOG}shelves:\n  use: ./shelves.ts\n  baseUrl: ${service.url}\n  token: "\${TOKEN}"\n  lists: [a, { file: more.txt }]\n`,
+      'headgate.yaml': `${LOG}shelves:\n  use: ./shelves.ts\n  baseUrl: ${service.url}\n  token: "\${TOKEN}"\n  lists: [a, { file: more.txt }]\n  unwrittenPages: 1\n`,
       'more.txt': '# the rest\nb\ngone\n',
       'shelves.ts': SHELVES_MODULE,
     });

@@ -37,6 +37,7 @@ export function definePipeline<
     const value = parsed.value as z.output<Options> & {
       every?: number;
       maxOutstanding: number;
+      unwrittenPages: number;
       stopAfterFailures: number;
       format: TopicFormat;
     };
@@ -72,6 +73,7 @@ export function definePipeline<
       everyMs: value.every,
       everyOf,
       maxOutstanding: value.maxOutstanding,
+      unwrittenPages: value.unwrittenPages,
       pageItems: definition.pageItems?.(value),
       usualBytes: definition.usualBytes?.(value) ?? {},
       credentials: credentials?.map((credential) => credential.name),
@@ -119,6 +121,14 @@ function commonOptions(maxOutstanding: number) {
       .positive()
       .default(maxOutstanding)
       .describe('Maximum items that are requested or in flight and not yet written.'),
+    unwrittenPages: z
+      .int()
+      .min(1)
+      .max(8)
+      .default(8)
+      .describe(
+        'Maximum pages of one job that are requested or in flight and not yet written, if each limit allows 500 requests or more per window. Otherwise 1. After a crash, they are requested again.',
+      ),
     stopAfterFailures: z
       .int()
       .positive()

@@ -27,7 +27,7 @@ const PARTS = z.strictObject({
         `"${String(input)}" isn't a valid pipeline name. Write up to 50 lowercase letters, digits and hyphens, starting with a letter.`,
     }),
   options: schema('safeExtend').superRefine((options, context) => {
-    const taken = ['use', 'every', 'maxOutstanding', 'stopAfterFailures', 'format'].find((key) =>
+    const taken = ['use', 'every', 'maxOutstanding', 'unwrittenPages', 'stopAfterFailures', 'format'].find((key) =>
       Object.hasOwn((options as z.ZodObject).shape, key),
     );
     if (taken !== undefined) context.addIssue(`${taken} is an option of every pipeline. Rename the option ${taken} of this one.`);

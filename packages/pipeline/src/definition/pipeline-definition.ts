@@ -17,7 +17,7 @@ export interface PipelineDefinition<
    * hyphens.
    */
   readonly name: string;
-  /** Schema of the pipeline's section of a configuration. Headgate adds `every`, `maxOutstanding` and `stopAfterFailures`. */
+  /** Schema of the pipeline's section of a configuration. Headgate adds `every`, `maxOutstanding`, `unwrittenPages` and `stopAfterFailures`. */
   readonly options: Options;
   /**
    * Schema of a request, the value of a record in `<name>.requests`. Headgate parses each request with it, including those that other

@@ -12,6 +12,8 @@ export type CommonOptions = {
   readonly every?: string | number | undefined;
   /** Maximum items of a lane that are requested or in flight and not yet written. Default: the definition's. */
   readonly maxOutstanding?: number | undefined;
+  /** Maximum pages of a job that are requested and not yet written, 1 to 8, if each limit is 500 or more per window. Default 8. */
+  readonly unwrittenPages?: number | undefined;
   /** A source stops sending after this many of its requests in a row fail with the same error. Default: 10. */
   readonly stopAfterFailures?: number | undefined;
   /** Format of the records of topics that set none. All but `json` need a schema registry. Default: `json`. */
@@ -86,6 +88,8 @@ export interface Pipeline<Request = unknown> {
   everyOf(request: unknown): number | undefined;
   /** Maximum items of one lane that are requested or in flight and not yet written. */
   readonly maxOutstanding: number;
+  /** Maximum pages of one walk that are requested and not yet written, where budgets are ample. */
+  readonly unwrittenPages: number;
   /** Maximum items per page of a walk. Undefined if unknown. */
   readonly pageItems: number | undefined;
   /** Usual size of the records of some topics, bytes, by the topics' names within the pipeline. */

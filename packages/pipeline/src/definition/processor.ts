@@ -95,6 +95,8 @@ export interface WorkContext<Request, Topics extends TopicMap> {
   readonly abandoned: AbortSignal;
   /** Capacity for items that aren't yet durable, shared by all work of the lane. */
   readonly credits: CreditPool;
+  /** Maximum pages of a walk that are requested and not yet durable, where budgets are ample. */
+  readonly unwrittenPages: number;
   /** Returns the log's name of a topic. */
   readonly names: TopicNames;
   /** Creates records: `topics.records({ key, value })`. */

@@ -381,6 +381,7 @@ describe('a worker alone', () => {
       stopping: stopping.signal,
       abandoned: abandoned.signal,
       credits,
+      unwrittenPages: 1,
       names,
       topics: recordMakers({
         pipeline: 'shelves',

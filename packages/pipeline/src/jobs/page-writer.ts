@@ -46,7 +46,7 @@ export class PageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, 
   ): Promise<void> {
     const definition = this.#definition;
     const { pipeline, lane, emit } = this.#context;
-    const { state, key, id, record } = walk;
+    const { handed: state, key, id, record } = walk;
     const values = transforms.values(page);
     const through = transforms.state();
     const isLast = next === 'last';
@@ -84,16 +84,17 @@ export class PageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, 
       ? this.#ended(walk, { pages: number, items: total, carried: carried?.now })
       : { changes: [checkpoint] };
     const continued = isLast && walk.isForAll() ? failedWalkChange(this.#context, key, undefined) : [];
-    walk.isWriting = true;
+    // The next page builds on this one before this one is durable. If this one's commit fails, so do all later ones of the lane.
+    parts.apply();
+    const handed = { ...written, after: stage };
+    walk.handed = handed;
     await lane.commit({
       records,
       state: [...changes, ...continued, ...parts.changes, ...(stage === undefined ? [] : [afterRow(record, stage)])],
       finished: isLast && stage === undefined ? [record.offset] : [],
       work: walk,
     });
-    parts.apply();
-    walk.state = { ...written, after: stage };
-    walk.isWriting = false;
+    walk.state = handed;
     const subject = { pipeline, key, request: id };
     emit({ type: 'page-written', ...subject, page: number, items, last: isLast, ...(credential !== undefined && { credential }) });
     emit({ type: 'records-written', pipeline, kind: 'walk', counts: countRecords(pending) });
@@ -138,7 +139,7 @@ export class PageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, 
     warnings: string[],
     deadLetters: PendingDeadLetter[],
   ): WalkPosition<Request, Topics> {
-    const { request, key, id, state, record } = walk;
+    const { request, key, id, handed: state, record } = walk;
     return {
       request,
       key,
@@ -158,7 +159,7 @@ export class PageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, 
     };
   }
 
-  #carry({ state: { carried }, request, key }: Walk<Request, Cursor>, page: Page, parts: HeldPage): Json | undefined {
+  #carry({ handed: { carried }, request, key }: Walk<Request, Cursor>, page: Page, parts: HeldPage): Json | undefined {
     return this.#definition.carry?.(page, copyOf(carried?.now), { request, key, before: carried?.before, held: parts.values() });
   }
 
@@ -170,7 +171,7 @@ export class PageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, 
 
   /** Returns the records of the state `started` for the walk's first transaction, and none if a page was written before. */
   #started(walk: Walk<Request, Cursor>) {
-    return pageAfter(walk.state.at) === 1 ? this.#lifecycle(walk, { state: 'started', pages: 0, items: 0 }) : [];
+    return pageAfter(walk.handed.at) === 1 ? this.#lifecycle(walk, { state: 'started', pages: 0, items: 0 }) : [];
   }
 
   #lifecycle(walk: Walk<Request, Cursor>, change: WalkChange) {

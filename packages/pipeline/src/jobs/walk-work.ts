@@ -28,8 +28,10 @@ export interface Walk<Request, Cursor extends NonNullable<Json>> {
   readonly key: string;
   readonly request: Request;
   readonly record: JobRecord;
+  /** The state that is durable. */
   state: WalkState<Cursor>;
-  isWriting: boolean;
+  /** The state after all pages that were given to the lane. Their transactions may still be on their way. */
+  handed: WalkState<Cursor>;
   /** True if the service refused a request of the walk for good. */
   isRefused: boolean;
   /** Returns true if the walk is for all pages, not only for the rest of a failed walk. */
@@ -167,7 +169,7 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
       request,
       record,
       state,
-      isWriting: false,
+      handed: state,
       isRefused: false,
       isWhole: () => walk.state.isRest !== true && walk.isForAll(),
       isForAll: () => this.#definition.whole?.(request) ?? true,
@@ -202,14 +204,15 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
   /** Notes the offsets at which the records of a complete walk will begin. `after` gets them. */
   async #noteOffsets(walk: Walk<Request, Cursor>): Promise<void> {
     if (this.#definition.after === undefined || pageAfter(walk.state.at) > 1 || !walk.isWhole()) return;
-    walk.state = { ...walk.state, offsets: await this.#after.offsets() };
+    walk.state = walk.handed = { ...walk.state, offsets: await this.#after.offsets() };
   }
 
-  // With `readAhead: 1`, the permit for the next page is usually part of this page's transaction, and the next request is sent after that
-  // transaction. So a crash repeats at most one page. Don't wait between a page and its commit.
+  // The next page is requested before this one is written, so its permit is part of this page's transaction, and the request is sent after
+  // that: a crash repeats at most one page. Don't wait between a page and its commit. If the journal has permits ahead, the request is sent
+  // at once, up to `unwrittenPages`.
   #pagesOf(walk: Walk<Request, Cursor>) {
     const definition = this.#definition;
-    const { pipeline, credits } = this.#context;
+    const { pipeline, credits, unwrittenPages } = this.#context;
     const { key, request, state } = walk;
     const transforms = openTransforms<Page, Value>(definition.through ?? [], state.through, pipeline);
     const paging = definition.paging(request, { carried: state.carried?.before, held: this.#held.of(key) });
@@ -229,7 +232,13 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
       call: (name, run) => guard({ pipeline, name: `${name} of paging` }, synchronous, run),
       misuse: (name, what, why) => misuse({ pipeline, name: `${name} of paging` }, what, why),
     });
-    return pages.drain((page) => defer(() => this.#writer.write(walk, page, transforms)), { credits, readAhead: 1, walk });
+    const readAhead = Math.max(1, unwrittenPages - 1);
+    return pages.drain((page) => defer(() => this.#writer.write(walk, page, transforms)), {
+      credits,
+      readAhead,
+      concurrency: readAhead + 1,
+      walk,
+    });
   }
 
   /** Ends a walk that has failed as a dead letter. Leaves it to the next run if the run stops; throws if the lane can't continue. */
@@ -237,6 +246,8 @@ export class WalkWork<Query, Page, Cursor extends NonNullable<Json>, Request, Va
     const { stopping, tracing } = this.#context;
     let reason: Reason | undefined;
     try {
+      // A page that can't be written doesn't wait for those before it. This commit ends after theirs.
+      if (walk.handed !== walk.state) await this.#context.lane.commit({ records: [] }).catch(() => undefined);
       if (this.#laneFailed) return;
       // A source that other code has stopped also ends the lane, because it sends nothing more.
       if (endsSource(error) || endsLane(error) || (isStop(error) && !stopping.aborted)) {
@@ -264,7 +275,7 @@ function inWorkOf<Request, Cursor extends NonNullable<Json>>(walk: Walk<Request,
       return pageAfter(walk.state.at);
     },
     get isWriting() {
-      return walk.isWriting;
+      return walk.handed !== walk.state;
     },
   };
 }

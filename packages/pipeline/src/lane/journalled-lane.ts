@@ -16,6 +16,8 @@ export interface OpenJournalledLaneOptions extends Pick<OpenLaneOptions, 'log' |
   readonly pipeline: PipelineTopics;
   /** Partition of the pipeline's requests topic. */
   readonly number: number;
+  /** True to write grants ahead where budgets are ample. Default false. */
+  readonly grantsAhead?: boolean;
   /** Reads the journals of the other lanes. Default: a new reader. */
   readonly journals?: JournalReader;
 }
@@ -35,6 +37,7 @@ export async function openJournalledLane(options: OpenJournalledLaneOptions): Pr
     signal,
     onlyIfFree = false,
     onCommit,
+    grantsAhead,
     journals = journalReader(log, group, clock),
   } = options;
   const state = { topic: stateTopic(pipeline, names), partition: number };
@@ -55,7 +58,7 @@ export async function openJournalledLane(options: OpenJournalledLaneOptions): Pr
     lane.noteTopic(id);
     const lanes = lanesOf(pipeline, options.lanes);
     const inherited = await inheritedBudgets(journals, state.topic, number, lanes);
-    return { lane, journal: laneJournal(lane, clock, inherited, lanes) };
+    return { lane, journal: laneJournal(lane, clock, inherited, lanes, grantsAhead) };
   } catch (error) {
     await lane.close();
     throw error;

@@ -1,4 +1,12 @@
-import { agedSnapshots, type BootTime, type BudgetSnapshot, type Clock, type Journal, stampedSnapshots } from '@headgate/throttle';
+import {
+  agedSnapshots,
+  type BootTime,
+  type BudgetSnapshot,
+  type Clock,
+  type GrantsAhead,
+  type Journal,
+  stampedSnapshots,
+} from '@headgate/throttle';
 import { ALL_CREDENTIALS } from '@headgate/throttle/internal';
 import type { TopicLog } from '@headgate/topics';
 import { PipelineError } from '../settings/pipeline-error.ts';
@@ -21,63 +29,149 @@ export interface JournalRecord {
  */
 const MIN_LEASE_MS = 1_000;
 const MAX_LEASE_MS = 60_000;
+/** A budget is ample from this limit on. A row then has grants ahead, one in a hundred of the window and at most 16. */
+const AMPLE = 500;
+const MOST_AHEAD = 16;
 
 /**
- * Keeps the budgets of a lane's credentials in the lane's state. A permit is written with the next transaction, often that of a page. A
- * change after the end of a request is written with any later transaction, or immediately by `flush`.
+ * Keeps the budgets of a lane's credentials in the lane's state. A permit is written with the next transaction, often that of a page, unless
+ * the row has it ahead. A change after the end of a request is written with any later transaction, or immediately by `flush`.
  *
  * The state contains durations that count from their commit on the log's clock, so machines needn't agree on the time. On the machine that
  * wrote them, they count by the time since boot, because an embedded log's clock is the machine's wall clock, which can be set.
  *
  * Each request is in the journal of the lane that sent it. If a credential moves to another lane, its record in the earlier lane stays.
  *
- * `inherited`: the records of other lanes' journals. `lanes`: number of lanes of the pipeline.
+ * `inherited`: the records of other lanes' journals. `lanes`: number of lanes of the pipeline. `grantsAhead`: write grants ahead where budgets
+ * are ample.
  */
 export function laneJournal(
   lane: Pick<Lane, 'partition' | 'stateUnder' | 'beforeCommit' | 'commit' | 'slowestCommitMs'>,
   clock: Clock,
   inherited: readonly JournalRecord[] = [],
   lanes = 1,
+  grantsAhead = false,
 ): Journal {
   const openedMs = clock.monotonicMs();
   const own = journalRecords(lane.stateUnder);
-  const snapshots = new Map<string, () => readonly BudgetSnapshot[]>();
-  const changed = new Set<string>();
+  const rows = new Map<string, JournalRow>();
+  const leaseMs = (): number => Math.min(MAX_LEASE_MS, Math.max(MIN_LEASE_MS, 4 * lane.slowestCommitMs));
 
-  lane.beforeCommit(() => {
-    const entries = [...changed].map((credential) => {
-      const current = stampedSnapshots(snapshots.get(credential)?.() ?? [], clock);
-      return [STATE_KEYS.budget + credential, current] as const;
-    });
-    changed.clear();
-    return entries;
-  });
+  lane.beforeCommit(
+    () => [...rows].filter(([, row]) => row.isChanged).map(([credential, row]) => [STATE_KEYS.budget + credential, row.written()]),
+    () => {
+      for (const row of rows.values()) row.durable();
+    },
+  );
 
   return {
     get leaseMs() {
-      return Math.min(MAX_LEASE_MS, Math.max(MIN_LEASE_MS, 4 * lane.slowestCommitMs));
+      return leaseMs();
     },
-    open(credential, snapshot) {
-      const [shared] = credential === ALL_CREDENTIALS && lanes > 1 ? snapshot() : [];
+    open(credential, snapshots, least = 0) {
+      const [shared] = credential === ALL_CREDENTIALS && lanes > 1 ? snapshots() : [];
       if (shared !== undefined) throw notShared(shared.name, lanes);
-      snapshots.set(credential, snapshot);
-      const granted = (): Promise<void> => {
-        changed.add(credential);
-        return lane.commit({ records: [] });
+      const ahead = grantsAhead && least >= AMPLE ? Math.min(MOST_AHEAD, Math.floor(least / 100)) : 0;
+      const row = new JournalRow(snapshots, ahead, clock, leaseMs);
+      rows.set(credential, row);
+      const write = async (): Promise<void> => {
+        row.isChanged = true;
+        await lane.commit({ records: [] });
       };
       const sinceMs = clock.monotonicMs() - openedMs;
       const kept = restored(own, credential, clock.boot?.(), sinceMs);
       const elsewhere = restored(inherited, credential, clock.boot?.(), sinceMs)?.map((one) => ({ ...one, elsewhere: true }));
       return {
         restored: (kept ?? elsewhere) && [...(kept ?? []), ...(elsewhere ?? [])],
-        granted,
-        settled() {
-          changed.add(credential);
+        granted: async (weight = 1) => {
+          if (!row.granted(weight)) await write();
+        },
+        settled(weight = 0) {
+          row.settled(weight);
         },
         // The lane reports failed commits itself, through `onFailure`.
-        flush: () => void granted().catch(() => undefined),
+        flush: () => void write().catch(() => undefined),
       };
     },
+  };
+}
+
+/** The grants that a row has in the log: by weight, and until when their requests may be sent, on both clocks. */
+interface Cover {
+  readonly upTo: number;
+  readonly untilMs: number;
+  readonly untilEpochMs: number;
+}
+
+const NOTHING: Cover = { upTo: 0, untilMs: -Infinity, untilEpochMs: -Infinity };
+
+/**
+ * A credential's row. While grants are taken, each writing also counts the next ones as requests in flight, so that these may be sent without
+ * waiting for the next writing. Whatever a process sends is in every row that may be the last one in the log when the process dies.
+ */
+class JournalRow {
+  /** True if the next transaction should write the row. */
+  isChanged = false;
+  readonly #snapshots: (ahead?: GrantsAhead) => readonly BudgetSnapshot[];
+  readonly #mostAhead: number;
+  readonly #clock: Clock;
+  readonly #leaseMs: () => number;
+  /** Weight of all grants and added costs so far, and when the row was last written. */
+  #granted = 0;
+  #counted = 0;
+  /** What the row in the log covers, before and after the transaction on its way. */
+  #cover: Cover = NOTHING;
+  /** What the row covers when the transaction on its way is durable. */
+  #next: Cover = NOTHING;
+
+  constructor(snapshots: (ahead?: GrantsAhead) => readonly BudgetSnapshot[], mostAhead: number, clock: Clock, leaseMs: () => number) {
+    this.#snapshots = snapshots;
+    this.#mostAhead = mostAhead;
+    this.#clock = clock;
+    this.#leaseMs = leaseMs;
+  }
+
+  /** Notes a grant. Returns true if the row in the log has it already. */
+  granted(weight: number): boolean {
+    this.#granted += weight;
+    const { upTo, untilMs, untilEpochMs } = this.#cover;
+    // The monotonic clock may stop while the machine sleeps, and the wall clock may be set back, so both must agree.
+    const leftMs = Math.min(untilMs - this.#clock.monotonicMs(), untilEpochMs - this.#clock.epochMs());
+    return this.#granted <= upTo && this.#leaseMs() <= leftMs;
+  }
+
+  /** Notes that the budgets have changed. A cost that only a response shows uses up what is ahead. */
+  settled(weight: number): void {
+    this.isChanged = true;
+    this.#granted += weight;
+  }
+
+  /** Returns the row as the next transaction writes it. */
+  written(): readonly BudgetSnapshot[] {
+    const weight = this.#granted > this.#counted ? this.#mostAhead : 0;
+    const withinMs = 2 * this.#leaseMs();
+    this.#next = {
+      upTo: this.#granted + weight,
+      untilMs: this.#clock.monotonicMs() + withinMs,
+      untilEpochMs: this.#clock.epochMs() + withinMs,
+    };
+    this.#cover = leastOf(this.#cover, this.#next);
+    this.#counted = this.#granted;
+    // The last transaction of a lane takes back what it has ahead.
+    this.isChanged = weight > 0;
+    return stampedSnapshots(this.#snapshots(weight > 0 ? { weight, withinMs } : undefined), this.#clock);
+  }
+
+  durable(): void {
+    this.#cover = this.#next;
+  }
+}
+
+function leastOf(one: Cover, other: Cover): Cover {
+  return {
+    upTo: Math.min(one.upTo, other.upTo),
+    untilMs: Math.min(one.untilMs, other.untilMs),
+    untilEpochMs: Math.min(one.untilEpochMs, other.untilEpochMs),
   };
 }
 

@@ -56,8 +56,8 @@ export interface Lane {
   stateRecord(change: StateChange): NewRecord;
   /** Returns the maximum record size of a topic that the lane writes, as it was when the lane was opened. */
   recordLimit(topic: string): RecordLimit | undefined;
-  /** Adds the changes that `more` returns to every transaction. */
-  beforeCommit(more: () => readonly StateChange[]): void;
+  /** Adds the changes that `more` returns to every transaction. `durable` is called when that transaction is durable, before the next one. */
+  beforeCommit(more: () => readonly StateChange[], durable?: () => void): void;
   /** Registers a callback for the first commit that fails. No commit after that one succeeds. */
   onFailure(callback: (error: unknown) => void): void;
   /** Duration of the slowest of the last 50 commits, ms. */
@@ -112,7 +112,7 @@ export async function openLane({
    */
   let isKept = finishedBefore !== undefined;
   let newId: string | undefined;
-  const hooks: (() => readonly StateChange[])[] = [];
+  const hooks: { readonly more: () => readonly StateChange[]; readonly durable: (() => void) | undefined }[] = [];
   /** The rows of jobs in the state. */
   const rows = new Set(kept.under(STATE_KEYS.job).map(({ key }) => STATE_KEYS.job + key));
   const set = (tx: LaneTransaction, [key, value]: StateChange): void => {
@@ -132,7 +132,7 @@ export async function openLane({
         if (rows.delete(row)) set(tx, [row, null]);
       }
     }
-    for (const more of hooks) for (const change of more()) set(tx, change);
+    for (const { more } of hooks) for (const change of more()) set(tx, change);
     if (newId !== undefined) set(tx, [STATE_KEYS.requestsId, newId]);
     newId = undefined;
     if (isKept && !moved) return;
@@ -141,7 +141,15 @@ export async function openLane({
     if (!isKept || finished.next > before) tx.commitOffset({ group, topic, partition, nextOffset: finished.next });
     isKept = true;
   };
-  const committer = groupCommitter({ writer, clock, write, onCommit });
+  const committer = groupCommitter({
+    writer,
+    clock,
+    write,
+    onCommit(ms, works) {
+      for (const { durable } of hooks) durable?.();
+      onCommit(ms, works);
+    },
+  });
   return {
     topic,
     partition,
@@ -165,7 +173,7 @@ export async function openLane({
     },
     stateRecord: ([key, value]) => ({ topic: state.topic, key: kept.prefix + key, value: JSON.stringify(value) }),
     recordLimit: (of) => limits.get(of),
-    beforeCommit: (more) => void hooks.push(more),
+    beforeCommit: (more, durable) => void hooks.push({ more, durable }),
     onFailure: (callback) => committer.onFailure(callback),
     get slowestCommitMs() {
       return committer.slowestMs;

@@ -87,7 +87,14 @@ export async function openPipelineLane(run: LaneRun, pipeline: Pipeline, number:
     run.onCommit(name, ms);
     tracing?.committed({ pipeline: name, lane: number, ms }, works);
   };
-  const { lane, journal } = await openJournalledLane({ ...run, pipeline, number, signal, onCommit });
+  const { lane, journal } = await openJournalledLane({
+    ...run,
+    pipeline,
+    number,
+    signal,
+    onCommit,
+    grantsAhead: pipeline.unwrittenPages > 1,
+  });
   const closing = new AbortController();
   let sources: readonly SourceControls[] = [];
   const close = async (): Promise<void> => {
@@ -199,6 +206,7 @@ class HeldLane implements PipelineLane {
       stopping: this.#stopping.signal,
       abandoned: this.#abandoned.signal,
       credits,
+      unwrittenPages: pipeline.unwrittenPages,
       topics: recordMakers({ ...run, pipeline: name, topics: pipeline.topics, partition, keyed }),
       read: (value) => requests.read(value),
       keyOf: (request) => requests.keyOf(request),

@@ -164,7 +164,7 @@ test('a stop starts no further request while the log still owes the lane its job
 });
 
 test('a run whose credential is refused midway reports the remaining work', async () => {
-  await using service = await catalogueService({ items: { a: 7, b: 7, c: 7 }, answers: 4 });
+  await using service = await catalogueService({ items: { a: 30, b: 30, c: 30 }, answers: 4 });
   await using log = await openLog();
   await using running = await start({ log, pipelines: [catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['a', 'b', 'c'] })] });
   const { outcome, snapshot } = await running.done;

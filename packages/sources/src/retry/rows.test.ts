@@ -35,3 +35,31 @@ test('a row has what its budgets sent, and what none of them takes, but nothing 
     { name: 'old', busy: [[400, 3]] },
   ]);
 });
+
+test('grants may be ahead up to the least limit of a row, but not where a limit is shared', () => {
+  const clock = virtualClock();
+  const named = (name: string, requests: number) => {
+    const of = { requests, windowMs: 1_000 };
+    return { name, of, budget: rateBudget({ limit: requests, windowMs: 1_000, clock }) };
+  };
+  const opened = (shared: readonly ReturnType<typeof named>[]): readonly unknown[] => {
+    const least: unknown[] = [];
+    const journal: Journal = {
+      leaseMs: 0,
+      open(name, _, most) {
+        least.push([name, most]);
+        return { restored: undefined, granted: () => Promise.resolve(), settled: () => undefined, flush: () => undefined };
+      },
+    };
+    openRows(journal, 'toy', clock, [{ name: 'a', own: [named('second', 700), named('day', 600)] }], shared);
+    return least;
+  };
+  expect(opened([])).toEqual([
+    ['', undefined],
+    ['a', 600],
+  ]);
+  expect(opened([named('all', 900)])).toEqual([
+    ['', 0],
+    ['a', 0],
+  ]);
+});

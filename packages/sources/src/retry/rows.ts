@@ -1,4 +1,4 @@
-import { agedSnapshots, type BudgetSnapshot, type Clock, type Journal, type JournalEntry } from '@headgate/throttle';
+import { agedSnapshots, type BudgetSnapshot, type Clock, type GrantsAhead, type Journal, type JournalEntry } from '@headgate/throttle';
 import { ALL_CREDENTIALS } from '@headgate/throttle/internal';
 import { type NamedBudget, namedSnapshots } from '../budget-slots.ts';
 import { SourceError } from '../source-error.ts';
@@ -53,8 +53,13 @@ export function openRows(
     const known = before?.snapshots();
     const openedMs = clock.monotonicMs();
     let untaken: readonly BudgetSnapshot[] = [];
-    const snapshots = () => [...namedSnapshots(budgets), ...agedSnapshots(untaken, clock.monotonicMs() - openedMs)];
-    const entry = journal.open(name, snapshots);
+    const snapshots = (ahead?: GrantsAhead) => [
+      ...namedSnapshots(budgets, ahead),
+      ...agedSnapshots(untaken, clock.monotonicMs() - openedMs),
+    ];
+    // A grant of a shared budget is in two rows, and other credentials use that budget, too.
+    const least = shared.length > 0 ? 0 : Math.min(...budgets.map(({ budget }) => budget.limit));
+    const entry = journal.open(name, snapshots, least);
     all.set(name, { service, snapshots, owner });
     const { restored = [] } = entry;
     const current = known === undefined ? restored : [...known, ...restored.filter((one) => one.elsewhere === true)];
@@ -100,7 +105,7 @@ function written(entry: JournalEntry, other: JournalEntry): JournalEntry {
   return {
     restored: entry.restored,
     granted: () => after(() => entry.granted()),
-    settled: () => after(() => entry.settled()),
+    settled: (weight) => after(() => entry.settled(weight)),
     flush: () => after(() => entry.flush()),
   };
 }

@@ -189,14 +189,14 @@ export class Admission<Label = string> {
     return wakeAt;
   }
 
-  #deliver({ credits, items, signal, onGranted, grant, refuse }: Waiter<Label>, taken: Taken): void {
+  #deliver({ weights, credits, items, signal, onGranted, grant, refuse }: Waiter<Label>, taken: Taken): void {
     onGranted?.(taken.member.name);
     const permit = new Permit(this.#pool, taken, credits.reserve(items), this.#serve);
     const giveBack = (reason: unknown): void => {
       permit[Symbol.dispose]();
       refuse(reason);
     };
-    const durable = taken.member.journal?.granted();
+    const durable = taken.member.journal?.granted(Math.max(1, ...weights));
     if (durable === undefined) grant(permit);
     else durable.then(() => (signal?.aborted === true ? giveBack(signal.reason) : grant(permit)), giveBack);
   }

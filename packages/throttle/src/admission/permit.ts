@@ -47,10 +47,13 @@ export class Permit implements Disposable {
    * `RangeError` for an invalid cost.
    */
   corrected(costs: readonly (number | undefined)[]): void {
-    this.#settle((slot, i) => {
-      const cost = costs[i];
-      if (cost !== undefined) slot.corrected(cost);
-    });
+    this.#settle(
+      (slot, i) => {
+        const cost = costs[i];
+        if (cost !== undefined) slot.corrected(cost);
+      },
+      Math.max(0, ...costs.map((cost) => cost ?? 0)),
+    );
   }
 
   /**
@@ -73,10 +76,10 @@ export class Permit implements Disposable {
     this.credit.release();
   }
 
-  #settle(settle: (slot: Slot, budget: number) => void): void {
+  #settle(settle: (slot: Slot, budget: number) => void, added = 0): void {
     const { member, slots } = this.#taken;
     for (const [i, slot] of slots.entries()) if (slot !== undefined) settle(slot, i);
-    member.journal?.settled();
+    member.journal?.settled(added);
     this.#onSettled();
   }
 }

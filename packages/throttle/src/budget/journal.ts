@@ -10,21 +10,36 @@ export const ALL_CREDENTIALS = '';
 export interface Journal {
   /**
    * Opens the entry of a credential, or, for the name `''`, of the limits over all credentials. `snapshots` returns the current state of
-   * the entry's budgets, in their order.
+   * the entry's budgets, in their order, with `ahead` in each of them. `least`: the least limit of these budgets; 0, the default, if
+   * requests use other budgets as well, so that no grants may be written ahead.
    */
-  open(credential: string, snapshots: () => readonly BudgetSnapshot[]): JournalEntry;
+  open(credential: string, snapshots: (ahead?: GrantsAhead) => readonly BudgetSnapshot[], least?: number): JournalEntry;
   /** Maximum time from a grant to the first byte of its request, in ms, so that a suspended process doesn't send late. */
   readonly leaseMs: number;
+}
+
+/** Grants that a journal has before they are taken, so that their requests needn't wait for it. After a crash they count as sent. */
+export interface GrantsAhead {
+  /** Requests, or units of weight. */
+  readonly weight: number;
+  /** Maximum time from the snapshot to the first byte of such a request, in ms. */
+  readonly withinMs: number;
 }
 
 /** One credential's entry in a journal. */
 export interface JournalEntry {
   /** The budgets as an earlier process left them, with durations from the call of `open`; undefined if the journal has none. */
   readonly restored: readonly BudgetSnapshot[] | undefined;
-  /** Writes the state of the budgets. Resolves when that state is durable; send the granted request only then. */
-  granted(): Promise<void>;
-  /** Reports that the budgets have changed. The journal's next write includes this entry. */
-  settled(): void;
+  /**
+   * Makes a grant durable that was just taken, unless the journal has it ahead. Resolves when it is durable; send the request only then.
+   * `weight`: the most that the request costs in a budget. Default 1.
+   */
+  granted(weight?: number): Promise<void>;
+  /**
+   * Reports that the budgets have changed. The journal's next write includes this entry. `weight`: the most that a response has added to the
+   * cost of its request. Default 0.
+   */
+  settled(weight?: number): void;
   /** Writes the state of the budgets in the background, and ignores an error. Call it if the next grant may be far off. */
   flush(): void;
 }

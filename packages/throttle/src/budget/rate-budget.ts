@@ -1,7 +1,7 @@
 import { ABOVE_0, rangeChecks } from '../number-checks.ts';
 import { SlidingWindowLog } from './sliding-window-log.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import type { BudgetSnapshot } from './journal.ts';
+import type { BudgetSnapshot, GrantsAhead } from './journal.ts';
 import { ObservedUse, type Sighting } from './observed-use.ts';
 
 /** Options of {@link rateBudget}. */
@@ -300,16 +300,17 @@ export class RateBudget {
   }
 
   /**
-   * Returns the state of the budget, from which another process can continue with `restore`. Leaves out what was restored from a snapshot
-   * that is `elsewhere`.
+   * Returns the state of the budget, from which another process can continue with `restore`. Counts the grants of `ahead` as requests in
+   * flight. Leaves out what was restored from a snapshot that is `elsewhere`.
    */
-  snapshot(): BudgetSnapshot {
+  snapshot(ahead?: GrantsAhead): BudgetSnapshot {
     const now = this.#clock.monotonicMs();
     const busy = this.#log.left(now, SNAPSHOT_PAIRS);
     for (const { weight, takenAt, leaseMs } of this.#inFlight) {
       const countedWithinMs = (leaseMs < Infinity ? leaseMs : 0) + this.#maxDelayMs - (now - takenAt);
       busy.push([this.#rule.busyForMs(Math.max(0, countedWithinMs)), weight]);
     }
+    if (ahead !== undefined) busy.push([this.#rule.busyForMs(ahead.withinMs + this.#maxDelayMs), ahead.weight]);
     const heldMs = this.#heldUntil - now;
     const freedMs = now - Math.max(this.#log.freedAt(now), this.#freedBefore);
     return {

@@ -77,6 +77,59 @@ describe('PageStream.drain', () => {
     expect(finished).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
+  it('projects several pages at a time, in order, and each holds its credit and counts as ahead until it is acknowledged', async () => {
+    const { seen, stream } = walk({ pages: 8 });
+    const credits = creditPool({ max: 100_000 });
+    const running = new Map<number, Subject<number>>();
+    const project = (page: number) => {
+      const done = new Subject<number>();
+      running.set(page, done);
+      return done;
+    };
+    const all = lastValueFrom(stream.drain(project, { credits, readAhead: 3, concurrency: 3 }).pipe(toArray()));
+    for (let i = 0; i < 10; i += 1) await turn();
+    // Three pages are projected, and one that was requested ahead waits.
+    expect([[...running.keys()], seen.asked, credits.outstanding]).toEqual([[1, 2, 3], 4, 20_000]);
+    running.get(2)?.complete();
+    for (let i = 0; i < 10; i += 1) await turn();
+    expect([[...running.keys()], seen.asked, credits.outstanding]).toEqual([[1, 2, 3, 4], 5, 20_000]);
+    for (let page = 1; page <= 8; page += 1) {
+      running.get(page)?.next(page);
+      running.get(page)?.complete();
+      for (let i = 0; i < 10; i += 1) await turn();
+    }
+    expect(await all).toEqual([1, 3, 4, 5, 6, 7, 8]);
+    expect(credits.outstanding).toBe(0);
+  });
+
+  it('waits for all projections before the error of the walk, and gives all credit back after that of a projection', async () => {
+    const credits = creditPool({ max: 100_000 });
+    const running: Subject<never>[] = [];
+    const project = () => {
+      const done = new Subject<never>();
+      running.push(done);
+      return done;
+    };
+    const outcomes: string[] = [];
+    const drained = (failAt: number) =>
+      walk({ failAfter: failAt })
+        .stream.drain(project, { credits, concurrency: 3 })
+        .subscribe({ error: (error: Error) => outcomes.push(error.message) });
+    drained(2);
+    for (let i = 0; i < 10; i += 1) await turn();
+    running.pop()?.complete();
+    await turn();
+    expect([outcomes, credits.outstanding]).toEqual([[], 5_000]);
+    running.pop()?.complete();
+    await turn();
+    expect([outcomes, credits.outstanding]).toEqual([['the walk failed'], 0]);
+    drained(Infinity);
+    for (let i = 0; i < 10; i += 1) await turn();
+    expect(running).toHaveLength(3);
+    running[1]?.error(new Error('boom'));
+    expect([outcomes, credits.outstanding]).toEqual([['the walk failed', 'boom'], 0]);
+  });
+
   it('requests nothing ahead with readAhead 0', async () => {
     const { seen, stream } = walk();
     const subscription = stream.drain(() => NEVER, { readAhead: 0 }).subscribe();

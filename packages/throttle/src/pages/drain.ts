@@ -10,8 +10,10 @@ export interface DrainOptions {
   readonly maxOutstanding?: number;
   /** A pool shared with other drains. Default: its own pool. */
   readonly credits?: CreditPool;
-  /** Maximum pages to request while one is being projected. Default: as many as credit allows. */
+  /** Maximum pages to request while earlier ones wait or are being projected. Default: as many as credit allows. */
   readonly readAhead?: number;
+  /** Maximum pages to project at a time. Their projections begin in order. Default 1. */
+  readonly concurrency?: number;
   /** Identifies the walk in the queue and in gauges. Default: the reader provides one. */
   readonly walk?: object;
   /** An abort ends the drain with the signal's reason: the request in flight is aborted and the projection unsubscribed. */
@@ -19,7 +21,7 @@ export interface DrainOptions {
 }
 
 /**
- * Delivers pages one at a time and in order. A page is acknowledged when the Observable or promise of `project` completes.
+ * Delivers pages in order, by default one at a time. A page is acknowledged when the Observable or promise of `project` completes.
  *
  * - *Emits when* the projection of a page emits.
  * - *Backpressures when* credit is used up: a page is requested only while there is capacity for it.
@@ -31,11 +33,12 @@ export interface DrainOptions {
 export function drain<T, R>(
   open: (options: PageReadOptions) => PageReader<T>,
   project: (page: T) => ObservableInput<R>,
-  { maxOutstanding = 20_000, credits, readAhead = Infinity, walk, signal }: DrainOptions = {},
+  { maxOutstanding = 20_000, credits, readAhead = Infinity, concurrency = 1, walk, signal }: DrainOptions = {},
 ): Observable<R> {
   const check = rangeChecks('drain');
   check.whole({ maxOutstanding }, 1, Infinity);
   check.whole({ readAhead }, 0, Infinity);
+  check.whole({ concurrency }, 1, Infinity);
   return new Observable<R>((subscriber) => {
     subscriber.add(onAbort(signal, (reason) => subscriber.error(reason)));
     if (subscriber.closed) return;
@@ -43,14 +46,14 @@ export function drain<T, R>(
     const pool = credits ?? creditPool({ max: maxOutstanding });
     const reader = open({ credits: pool, signal: left.signal, ...(walk !== undefined && { walk }) });
     const waiting: Delivery<T>[] = [];
-    let current: Delivery<T> | undefined;
+    const projected = new Set<Delivery<T>>();
     let reading = false;
     let end: { readonly error?: unknown } | undefined;
     let delivering = false;
 
     const request = (): void => {
       if (reading || end !== undefined || subscriber.closed) return;
-      if (waiting.length + (current === undefined ? 0 : 1) > readAhead) return;
+      if (waiting.length + projected.size > readAhead) return;
       reading = true;
       reader.read().then(
         (deliveries) => {
@@ -76,20 +79,22 @@ export function drain<T, R>(
     const deliver = (): void => {
       if (delivering) return;
       delivering = true;
-      while (current === undefined && !subscriber.closed) {
-        current = waiting.shift();
-        if (current === undefined) break;
-        begin(current);
+      while (projected.size < concurrency && !subscriber.closed) {
+        const next = waiting.shift();
+        if (next === undefined) break;
+        projected.add(next);
+        begin(next);
       }
       delivering = false;
-      if (current !== undefined || end === undefined || subscriber.closed) return;
+      if (projected.size > 0 || end === undefined || subscriber.closed) return;
       if ('error' in end) subscriber.error(end.error);
       else subscriber.complete();
     };
 
-    const begin = ({ value, credit }: Delivery<T>): void => {
+    const begin = (delivery: Delivery<T>): void => {
+      const { value, credit } = delivery;
       const acknowledged = (): void => {
-        current = undefined;
+        projected.delete(delivery);
         credit.release();
         deliver();
         request();
@@ -109,7 +114,7 @@ export function drain<T, R>(
 
     subscriber.add(() => {
       left.abort();
-      current?.credit.release();
+      releaseAll(projected);
       releaseAll(waiting.splice(0));
     });
     request();

@@ -15,7 +15,7 @@ describe.skipIf(WHY_NOT !== undefined)(
       await using place = await kafkaPlace({
         users: { alpha: { followers: 10 * pages, pageSize: 10 } },
         latencyMs: 100,
-        more: '  count: 10\n',
+        more: '  count: 10\n  unwrittenPages: 1\n',
       });
       const { fleet, service } = place;
       const chance = chanceOf('dead members');

@@ -13,7 +13,7 @@ const user = { followers: PAGES * 10, pageSize: 10 };
 describe.skipIf(WHY_NOT !== undefined)(`a crawl on Kafka whose job was deleted${BECAUSE}`, () => {
   it('continues where it was killed, together with new jobs, and leaves nothing behind', async () => {
     const users = { alpha: user, beta: user, gamma: user };
-    await using place = await kafkaPlace({ users, listed: ['alpha', 'beta'], latencyMs: 20, more: '  count: 10\n' });
+    await using place = await kafkaPlace({ users, listed: ['alpha', 'beta'], latencyMs: 20, more: '  count: 10\n  unwrittenPages: 1\n' });
     const { fleet, work, broker } = place;
     const run = fleet.start('run');
     while (pagesAsked(place) < 2 * (PAGES / 2)) await sleep(5);
