@@ -6,10 +6,10 @@ import type { LiveState } from '../state-reading.ts';
 import type { LaneSpec, LaneTransaction, NewRecord, RecordPosition, RecordSeries, StateReading } from '../topic-log.ts';
 import { TopicLogError, type TopicLogErrorCode } from '../topic-log-error.ts';
 import { collectTransaction, stateChanges } from '../transaction-content.ts';
-import { AppendBatches } from './append-batches.ts';
 import { assertOffset } from './argument-checks.ts';
 import type { CommitWatch } from './commit-watch.ts';
 import type { WorkerLink } from './worker-link.ts';
+import { WrittenRecords } from './written-records.ts';
 
 export interface SqliteLaneWriterOptions {
   readonly link: WorkerLink;
@@ -62,15 +62,12 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
     const { link, commits, lane, epoch, now } = this.#options;
     const { records, offsets } = collectTransaction(work, lane);
     for (const offset of offsets) assertOffset(offset);
-    const batches = new AppendBatches();
-    for (const record of records) batches.add(record);
-    // The positions are needed only if a record of the state's topic leaves its partition to its key: it may belong to the lane's state.
-    const positions = records.some(({ topic, partition }) => topic === lane.state.topic && partition === undefined);
-    const pairs = await this.#untilDone(() =>
-      link.call('write', { lane: { name: lane.name, epoch }, batches: batches.list, offsets, nowMs: now(), positions }),
-    );
-    commits.committed(batches.topics);
-    const placed = pairs === null ? records : placedRecords(records, batches.positions(pairs));
+    const written = new WrittenRecords(records);
+    const pairs = await this.#untilDone(() => link.call('write', { name: lane.name, epoch }, written.entries, offsets, now()));
+    commits.committed(written.topics);
+    // A record of the state's topic without a partition may belong to the lane's state, because of its key.
+    const isPlaced = records.every(({ topic, partition }) => topic !== lane.state.topic || partition !== undefined);
+    const placed = isPlaced ? records : placedRecords(records, written.positions(pairs));
     this.#options.state.apply(stateChanges(placed, lane.state));
   }
 

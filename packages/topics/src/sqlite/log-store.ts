@@ -13,7 +13,7 @@ import type { LogFiles } from './log-files.ts';
 import { type NewRow, RecordTable } from './record-table.ts';
 import { isSeriesValues, recordCount, unpacked } from './series-values.ts';
 import { type StoredPartition, type StoredTopic, TopicTable, partitionOf } from './topic-table.ts';
-import type { AppendBatch, Cursor, LaneHold, ReadScope, RecordChunk, StateEntries, WorkerOptions, WriteArgs } from './worker-protocol.ts';
+import type { Cursor, LaneHold, NewEntries, ReadScope, RecordChunk, StateEntries, WorkerOptions } from './worker-protocol.ts';
 
 /** Synchronous access to the log's file. Each write is one transaction. The log's thread runs the methods for the other threads. */
 export class LogStore {
@@ -171,16 +171,19 @@ export class LogStore {
     });
   }
 
-  write(args: WriteArgs): Float64Array | null {
+  /** `lane`: null for a write outside of any lane. Returns two numbers for each entry: its partition and its first offset. */
+  write(lane: LaneHold | null, entries: NewEntries, offsets: readonly OffsetCommit[], nowMs: number): Float64Array {
     return this.#transaction(() => {
-      if (args.lane !== null) this.#lanes.verify(args.lane);
-      const positions = args.positions ? new Float64Array(2 * args.batches.reduce((sum, batch) => sum + batch.keys.length, 0)) : null;
-      let done = 0;
-      for (const batch of args.batches) {
-        this.#append(batch, args.nowMs, positions?.subarray(done * 2) ?? null);
-        done += batch.keys.length;
+      if (lane !== null) this.#lanes.verify(lane);
+      const positions = new Float64Array(2 * entries.topics.length);
+      const appends = new Map<string, TopicAppend>();
+      for (const [index, name] of entries.topics.entries()) {
+        let append = appends.get(name);
+        if (append === undefined) appends.set(name, (append = new TopicAppend(this.topics.get(name), nowMs)));
+        positions.set(append.add(entries, index), 2 * index);
       }
-      for (const offset of args.offsets) this.groups.set(offset.group, this.#partition(offset).id, offset.nextOffset);
+      for (const append of appends.values()) this.#append(append, nowMs);
+      for (const offset of offsets) this.groups.set(offset.group, this.#partition(offset).id, offset.nextOffset);
       return positions;
     });
   }
@@ -217,33 +220,11 @@ export class LogStore {
     }
   }
 
-  #append(batch: AppendBatch, timestampMs: number, positions: Float64Array | null): void {
-    const topic = this.topics.get(batch.topic);
-    const nextOffsets = new Map<number, number>();
-    const rows: NewRow[] = [];
-    for (const [index, key] of batch.keys.entries()) {
-      const byKey = (): number => (key === null ? 0 : partitionForKey(key, topic.partitions.length));
-      const partition = partitionOf(topic, batch.partitions[index] ?? byKey());
-      if (topic.compacted && key === null) {
-        throw new InvalidRecordError({ topic: topic.name, reason: 'has no key; a compacted topic keeps the newest record per key.' });
-      }
-      const offset = nextOffsets.get(partition.id) ?? partition.nextOffset;
-      const value = batch.values[index] ?? null;
-      const next = offset + recordCount(value);
-      nextOffsets.set(partition.id, next);
-      const common = { partitionId: partition.id, timestampMs, key, headers: batch.headers[index] ?? null };
-      // The records of a series have the same key, so the last one replaces the others.
-      if (topic.compacted && isSeriesValues(value)) rows.push({ ...common, offset: next - 1, value: unpacked(value).at(-1) ?? null });
-      else rows.push({ ...common, offset, value });
-      positions?.set([partition.partition, offset], index * 2);
-    }
+  #append({ topic, rows, nextOffsets }: TopicAppend, nowMs: number): void {
     this.records.insert(rows, topic.compacted);
     for (const [partitionId, nextOffset] of nextOffsets) this.topics.setNextOffset(partitionId, nextOffset);
-    if (topic.compacted && batch.values.includes(null)) this.#purgeTombstones(nextOffsets.keys(), timestampMs);
-  }
-
-  #purgeTombstones(partitionIds: Iterable<number>, nowMs: number): void {
-    for (const partitionId of partitionIds) this.records.purgeTombstones(partitionId, nowMs - this.#options.tombstoneRetentionMs);
+    if (!topic.compacted || rows.every(({ value }) => value !== null)) return;
+    for (const partitionId of nextOffsets.keys()) this.records.purgeTombstones(partitionId, nowMs - this.#options.tombstoneRetentionMs);
   }
 
   #statePartition(name: string, partition: number): number {
@@ -279,6 +260,40 @@ export class LogStore {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw fileError(error, this.#files.file, this.#options.busyTimeoutMs);
     }
+  }
+}
+
+/** The rows that a write appends to one topic. */
+class TopicAppend {
+  readonly topic: StoredTopic;
+  readonly rows: NewRow[] = [];
+  /** By partition ID. */
+  readonly nextOffsets = new Map<number, number>();
+  readonly #timestampMs: number;
+
+  constructor(topic: StoredTopic, timestampMs: number) {
+    this.topic = topic;
+    this.#timestampMs = timestampMs;
+  }
+
+  /** Returns the partition and the first offset of the entry. */
+  add(entries: NewEntries, index: number): readonly [partition: number, offset: number] {
+    const { name, partitions, compacted } = this.topic;
+    const key = entries.keys[index] ?? null;
+    if (compacted && key === null) {
+      throw new InvalidRecordError({ topic: name, reason: 'has no key; a compacted topic keeps the newest record per key.' });
+    }
+    const byKey = (): number => (key === null ? 0 : partitionForKey(key, partitions.length));
+    const { id, partition, nextOffset } = partitionOf(this.topic, entries.partitions[index] ?? byKey());
+    const offset = this.nextOffsets.get(id) ?? nextOffset;
+    const value = entries.values[index] ?? null;
+    const next = offset + recordCount(value);
+    this.nextOffsets.set(id, next);
+    const common = { partitionId: id, timestampMs: this.#timestampMs, key, headers: entries.headers[index] ?? null };
+    // The records of a series have the same key, so the last one replaces the others.
+    if (compacted && isSeriesValues(value)) this.rows.push({ ...common, offset: next - 1, value: unpacked(value).at(-1) ?? null });
+    else this.rows.push({ ...common, offset, value });
+    return [partition, offset];
   }
 }
 

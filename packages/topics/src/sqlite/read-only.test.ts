@@ -66,13 +66,7 @@ function replaceRecords(file: string, values: string[]): void {
   const store = storeOf(file);
   while (store.deleteOld('pages', Infinity, false));
   const none = values.map(() => null);
-  store.write({
-    lane: null,
-    batches: [{ topic: 'pages', partitions: none, keys: none, values, headers: none }],
-    offsets: [],
-    nowMs: 0,
-    positions: false,
-  });
+  store.write(null, { topics: values.map(() => 'pages'), partitions: none, keys: none, values, headers: none }, [], 0);
   store.close();
 }
 

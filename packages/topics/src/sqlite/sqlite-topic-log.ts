@@ -22,7 +22,6 @@ import type {
   TopicReader,
   TopicSpec,
 } from '../topic-log.ts';
-import { AppendBatches } from './append-batches.ts';
 import { assertTopic } from './argument-checks.ts';
 import { CommitWatch } from './commit-watch.ts';
 import { type SqliteRetention, deleteOldRecords } from './delete-old-records.ts';
@@ -30,6 +29,7 @@ import { SqliteLaneWriter } from './lane-writer.ts';
 import { SqliteTopicReader } from './topic-reader.ts';
 import { WorkerLink } from './worker-link.ts';
 import type { StateEntries } from './worker-protocol.ts';
+import { WrittenRecords } from './written-records.ts';
 
 /** Options of {@link sqliteTopicLog}. */
 export interface SqliteTopicLogOptions {
@@ -184,14 +184,11 @@ class SqliteTopicLog implements TopicLog {
 
   async append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]> {
     this.#assertOpen();
-    const batches = new AppendBatches();
-    for (const record of records) {
-      assertFields(record);
-      batches.add(record);
-    }
-    const pairs = await this.#link.call('write', { lane: null, batches: batches.list, offsets: [], nowMs: this.#now(), positions: true });
-    this.#commits.committed(batches.topics);
-    return batches.positions(pairs ?? new Float64Array());
+    for (const record of records) assertFields(record);
+    const written = new WrittenRecords(records);
+    const pairs = await this.#link.call('write', null, written.entries, [], this.#now());
+    this.#commits.committed(written.topics);
+    return written.positions(pairs);
   }
 
   read(options: ReadOptions): TopicReader {

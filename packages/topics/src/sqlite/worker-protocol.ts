@@ -1,4 +1,3 @@
-import type { OffsetCommit } from '../topic-log.ts';
 import type { SeriesValues } from './series-values.ts';
 
 export interface WorkerOptions {
@@ -23,25 +22,18 @@ export interface LaneHold {
   readonly epoch: number;
 }
 
-/** Records of one topic, in order, as lists. An entry whose value is `SeriesValues` represents `count` records. */
-export interface AppendBatch {
-  readonly topic: string;
+/**
+ * Records to write, in order, as lists, which are far cheaper to pass between threads than objects. An entry whose value is `SeriesValues`
+ * represents `count` records.
+ */
+export interface NewEntries {
+  readonly topics: string[];
   /** Null if the record's key selects the partition. */
   readonly partitions: (number | null)[];
   readonly keys: (string | Uint8Array | null)[];
   readonly values: (string | Uint8Array | SeriesValues | null)[];
   /** JSON, or null for none; created by `headersJson`. */
   readonly headers: (string | null)[];
-}
-
-export interface WriteArgs {
-  /** Null for a write outside of any lane. */
-  readonly lane: LaneHold | null;
-  readonly batches: readonly AppendBatch[];
-  readonly offsets: readonly OffsetCommit[];
-  readonly nowMs: number;
-  /** True: `write` returns two numbers for each entry, its partition and its first offset, batch by batch. False: it returns null. */
-  readonly positions: boolean;
 }
 
 /** What a reader reads. */

@@ -3,7 +3,7 @@ import type { NewRecord, RecordPosition, RecordSeries } from '../topic-log.ts';
 import { isSeries } from '../transaction-content.ts';
 import { headersJson } from './headers-json.ts';
 import { type SeriesValues, packed } from './series-values.ts';
-import type { AppendBatch } from './worker-protocol.ts';
+import type { NewEntries } from './worker-protocol.ts';
 
 /**
  * Limits of a row that packs a series. The row ends with the record that reaches either limit. The limits are low because a reader that starts
@@ -12,60 +12,42 @@ import type { AppendBatch } from './worker-protocol.ts';
 const ROW_RECORDS = 10_000;
 const ROW_CHARACTERS = 1_000_000;
 
-/** Collects records as lists per topic, in call order. Lists are far cheaper to pass to a thread than objects. */
-export class AppendBatches {
-  readonly #batches = new Map<string, AppendBatch>();
-  /** For each added record or series, its batch and the index of its first entry there. */
-  readonly #entries: { readonly batch: AppendBatch; readonly at: number }[] = [];
-  #last: AppendBatch | undefined;
+/** Records of one write, as lists for the log's thread. */
+export class WrittenRecords {
+  readonly entries: NewEntries = { topics: [], partitions: [], keys: [], values: [], headers: [] };
+  /** For each record or series, the index of its first entry. */
+  readonly #first: number[] = [];
 
-  get list(): readonly AppendBatch[] {
-    return [...this.#batches.values()];
+  constructor(records: readonly (NewRecord | RecordSeries)[]) {
+    for (const record of records) this.#add(record);
   }
 
   get topics(): ReadonlySet<string> {
-    return new Set(this.#batches.keys());
+    return new Set(this.entries.topics);
   }
 
-  add(record: NewRecord | RecordSeries): void {
-    const batch = this.#find(record.topic);
-    this.#entries.push({ batch, at: batch.values.length });
-    const partition = record.partition ?? null;
+  /** Returns the positions of the records; for a series, the position of its first record. `pairs`: partition and offset of each entry. */
+  positions(pairs: Float64Array): readonly RecordPosition[] {
+    return this.#first.map((entry) => ({
+      topic: this.entries.topics[entry] ?? '',
+      partition: pairs[2 * entry] ?? 0,
+      offset: pairs[2 * entry + 1] ?? 0,
+    }));
+  }
+
+  #add(record: NewRecord | RecordSeries): void {
+    const { topics, partitions, keys, values, headers } = this.entries;
+    this.#first.push(topics.length);
     // Store UTF-8 bytes as text, because a compacted topic must treat the text and its bytes as the same key.
     const key = record.key instanceof Uint8Array ? (textOf(record.key) ?? own(record.key)) : record.key;
-    const headers = headersJson(record.headers);
+    const json = headersJson(record.headers);
     for (const value of isSeries(record) ? seriesValues(record) : [record.value]) {
-      batch.partitions.push(partition);
-      batch.keys.push(key);
-      batch.values.push(value instanceof Uint8Array ? own(value) : value);
-      batch.headers.push(headers);
+      topics.push(record.topic);
+      partitions.push(record.partition ?? null);
+      keys.push(key);
+      values.push(value instanceof Uint8Array ? own(value) : value);
+      headers.push(json);
     }
-  }
-
-  /**
-   * Returns the positions of the records in the order in which they were added; for a series, the position of its first record. `pairs`: the
-   * partitions and offsets of all entries, one batch after another.
-   */
-  positions(pairs: Float64Array): readonly RecordPosition[] {
-    const starts = new Map<AppendBatch, number>();
-    let start = 0;
-    for (const batch of this.list) {
-      starts.set(batch, start);
-      start += batch.values.length;
-    }
-    return this.#entries.map(({ batch, at }) => {
-      const pair = 2 * ((starts.get(batch) ?? 0) + at);
-      return { topic: batch.topic, partition: pairs[pair] ?? 0, offset: pairs[pair + 1] ?? 0 };
-    });
-  }
-
-  /** Returns the batch of a topic. A topic has only one batch, because with two, records of one partition could change their order. */
-  #find(topic: string): AppendBatch {
-    if (this.#last?.topic === topic) return this.#last;
-    let batch = this.#batches.get(topic);
-    if (batch === undefined) this.#batches.set(topic, (batch = { topic, partitions: [], keys: [], values: [], headers: [] }));
-    this.#last = batch;
-    return batch;
   }
 }
 
