@@ -20,24 +20,10 @@ export async function runScenario({ scenario, peers, seed, durationMs }: Scenari
   // Fake the globals before importing the peers, because some peers keep a reference to the globals.
   fakeGlobals(() => world);
   const gate = await open(peers);
-  const { budget, latency, servers, heeds = false, restartEveryMs, others = false } = scenario;
-  const { limit, windowMs, walks } = budget;
+  const { servers, heeds = false } = scenario;
   const run = (some: Scenario['servers']): Promise<CellResult> => {
     world = makeWorld();
-    return runCell({
-      world,
-      gate,
-      limit,
-      windowMs,
-      walks,
-      latency,
-      servers: some,
-      seed,
-      durationMs,
-      heeds,
-      others,
-      ...(restartEveryMs !== undefined && { restartEveryMs }),
-    });
+    return runCell({ ...scenario, ...scenario.budget, world, gate, servers: some, seed, durationMs });
   };
   if (!heeds) return run(servers);
   // With `heeds`, answers depend on the server, so each server needs its own run.

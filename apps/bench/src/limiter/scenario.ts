@@ -31,7 +31,6 @@ export interface Scenario {
   readonly longestMs: number;
 }
 
-const DRIFTS_PPM = [0, 500, -500];
 const RESTART_EVERY_MS = 2 * 60 * 60_000;
 /** Simulated time of peers with limits per second, ms. A drift adds up to five windows in this time, so a day would show no more. */
 const PEERS_PER_SECOND_MS = 3 * 60 * 60_000;
@@ -40,50 +39,28 @@ const FORGETFUL = 'Headgate, no journal';
 
 /** Every simulation of a full run, the most expensive ones first. */
 export function scenarios(): readonly Scenario[] {
-  const driftless = WINDOW_KINDS.map((kind) => ({ kind, driftPpm: 0 }));
-  const servers = WINDOW_KINDS.flatMap((kind) => DRIFTS_PPM.map((driftPpm) => ({ kind, driftPpm })));
+  const servers = WINDOW_KINDS.flatMap((kind) => [0, 500, -500].map((driftPpm) => ({ kind, driftPpm })));
+  const driftless = servers.filter(({ driftPpm }) => driftPpm === 0);
   const all = Object.keys(LIMITERS);
   const plain = all.filter((name) => name !== FORGETFUL);
+  const isLong = ({ windowMs }: Budget): boolean => windowMs > 1_000;
   const steady = BUDGETS.flatMap((budget) =>
     LATENCIES.flatMap((latency) =>
-      // With windows of a second, a refused client just sends again, so one run serves all servers.
-      plain.map((limiter): Scenario => ({
-        group: 'steady',
-        limiter,
-        budget,
-        latency,
-        servers,
-        heeds: budget.windowMs > 1_000,
-        longestMs: budget.windowMs > 1_000 || limiter === OWN ? Infinity : PEERS_PER_SECOND_MS,
-      })),
+      plain.map((limiter): Scenario => {
+        const longestMs = isLong(budget) || limiter === OWN ? Infinity : PEERS_PER_SECOND_MS;
+        // With windows of a second, a refused client just sends again, so one run serves all servers.
+        return { group: 'steady', limiter, budget, latency, servers, heeds: isLong(budget), longestMs };
+      }),
     ),
   );
-  const long = BUDGETS.filter(({ windowMs }) => windowMs > 1_000);
-  const restarts = long.flatMap((budget) =>
-    all.map((limiter): Scenario => ({
-      group: 'restarts',
-      limiter,
-      budget,
-      latency: 'tail',
-      servers,
-      heeds: true,
-      restartEveryMs: RESTART_EVERY_MS,
-      longestMs: Infinity,
-    })),
-  );
-  const others = long.flatMap((budget) =>
-    plain.map((limiter): Scenario => ({
-      group: 'others',
-      limiter,
-      budget,
-      latency: 'tail',
-      servers: driftless,
-      heeds: true,
-      others: true,
-      longestMs: Infinity,
-    })),
-  );
-  return [...steady, ...restarts, ...others].sort((a, b) => rate(b) - rate(a));
+  const more = BUDGETS.filter(isLong).flatMap((budget) => {
+    const shared = { budget, latency: 'tail', heeds: true, longestMs: Infinity } as const;
+    return [
+      ...all.map((limiter): Scenario => ({ ...shared, group: 'restarts', limiter, servers, restartEveryMs: RESTART_EVERY_MS })),
+      ...plain.map((limiter): Scenario => ({ ...shared, group: 'others', limiter, servers: driftless, others: true })),
+    ];
+  });
+  return [...steady, ...more].sort((a, b) => rate(b) - rate(a));
 }
 
 function rate({ budget }: Scenario): number {

@@ -139,37 +139,25 @@ function goals(all: readonly Figures[], least: number, most: number): readonly s
   goal(`ids, ${most}: CPU beside ${TWEEPY}`, beside('ids', TWEEPY, most), 1);
   goal(`ids, ${most}: CPU beside ${TWEEPY_SAME}`, beside('ids', TWEEPY_SAME, most), 0.5);
   for (const shape of ['pages', 'ids'] as const) {
-    const own = of(shape, INSTALLED);
-    if (own !== undefined)
-      goal(
-        `${shape}, ${most}: peak MB`,
-        each(own, most, ({ peakBytes }) => peakBytes / 1e6),
-        110,
-        0,
-      );
+    const peaks = of(shape, INSTALLED)?.runs.get(most) ?? [];
+    goal(
+      `${shape}, ${most}: peak MB`,
+      peaks.map(({ peakBytes }) => peakBytes / 1e6),
+      110,
+      0,
+    );
   }
-  const embedded = of('ids', EMBEDDED);
-  if (embedded !== undefined) {
-    goal(`ids, ${most}, embedded log: CPU ms a page`, cpuPerPage(embedded, most), 8, 1);
-    const bytes = each(embedded, most, ({ fileBytes = NaN }) => fileBytes / (most * IDS_PER_PAGE));
-    goal(`ids, ${most}, embedded log: bytes an id`, bytes, 40, 1);
-  }
+  const embedded = of('ids', EMBEDDED)?.runs.get(most) ?? [];
+  const perPage = embedded.map(({ cpuMs }) => cpuMs / most);
+  goal(`ids, ${most}, embedded log: CPU ms a page`, perPage, 8, 1);
+  const bytes = embedded.map(({ fileBytes = NaN }) => fileBytes / (most * IDS_PER_PAGE));
+  goal(`ids, ${most}, embedded log: bytes an id`, bytes, 40, 1);
   const installed = of('pages', INSTALLED);
-  goal(
-    '--version: s',
-    installed?.answers.get('--version')?.map(({ wallMs }) => wallMs / 1_000),
-    0.08,
-  );
-  goal(
-    '--help: s',
-    installed?.answers.get('--help')?.map(({ wallMs }) => wallMs / 1_000),
-    0.15,
-  );
-  goal(
-    'start to first record: s',
-    installed?.firstRecordMs.map((ms) => ms / 1_000),
-    0.35,
-  );
+  const seconds = (ms: readonly number[] = []): readonly number[] => ms.map((one) => one / 1_000);
+  const toPrint = (answer: Answer): readonly number[] => seconds(installed?.answers.get(answer)?.map(({ wallMs }) => wallMs));
+  goal('--version: s', toPrint('--version'), 0.08);
+  goal('--help: s', toPrint('--help'), 0.15);
+  goal('start to first record: s', seconds(installed?.firstRecordMs), 0.35);
   goal('idle: CPU ms a second', installed?.idleCpuMs, 3, 1);
   return lines;
 }
