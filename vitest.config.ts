@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config';
+import TotalsReporter from './scripts/totals-reporter.ts';
 
 const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
 const COMMAND = './scripts/command-under-test.ts';
@@ -12,8 +13,8 @@ const limits = (minutes: number) => ({
 });
 
 /**
- * Node loads the sources itself, because code that vite has transformed is slower: it looks up each import at each use. Tests with this
- * setting can't replace a module.
+ * Node loads the sources itself. Code that vite has transformed is slower, because it looks up each import at each use, and vite finds nothing
+ * in a folder with a `#` in its path. Tests can't replace a module.
  */
 const NATIVE = { experimental: { viteModuleRunner: false, nodeLoader: false }, execArgv: ['--conditions=@headgate/source'] };
 
@@ -45,7 +46,7 @@ export default defineConfig({
     maxWorkers: 8,
     // On a busy machine, a process can take a long time to end.
     teardownTimeout: MINUTE,
-    reporters: ['default', './scripts/totals-reporter.ts'],
+    reporters: ['default', new TotalsReporter()],
     coverage: { provider: 'v8', include: ['packages/*/src/**', 'apps/*/src/**'] },
     projects: [
       project('unit', ['**/*.test.ts'], [...EMBEDDED, ...ENDINGS], { ...limits(5), ...NATIVE, ...SHARED, ...COMPUTING }),
@@ -53,7 +54,7 @@ export default defineConfig({
       // Reads documents or other files outside of its package.
       ending('docs', { ...limits(10), ...NATIVE, ...SHARED, globalSetup: COMMAND }),
       // Takes the broker that all tests share.
-      ending('broker', { ...limits(10), globalSetup: [COMMAND, BROKER] }),
+      ending('broker', { ...limits(10), ...NATIVE, globalSetup: [COMMAND, BROKER] }),
       // Starts brokers, and kills, freezes or configures them.
       ending('faults', { ...limits(10), globalSetup: COMMAND }),
       // Looks at packages, bundles and documents as users get them.

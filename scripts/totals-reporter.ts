@@ -28,7 +28,9 @@ export default class TotalsReporter implements Reporter {
         count[result.state] += 1;
         if (result.state === 'failed')
           failures.push({ name: `${module.relativeModuleId} > ${test.fullName}`, reason: reasonOf(result.errors) });
-        if (result.state === 'skipped' && result.note !== undefined) reasons.add(`skipped: ${result.note}\n`);
+        // Tests without a broker have the reason in their names.
+        const why = result.state === 'skipped' ? (result.note ?? /\(skipped: (.*?)\)(?: >|$)/u.exec(test.fullName)?.[1]) : undefined;
+        if (why !== undefined) reasons.add(`skipped: ${why}\n`);
       }
       if (module.state() !== 'failed' || module.errors().length === 0) continue;
       count.failed += 1;

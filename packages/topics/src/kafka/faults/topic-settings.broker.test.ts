@@ -1,4 +1,4 @@
-import { type Admin, ConfigResourceTypes } from 'kafkajs';
+import kafkajs, { type Admin } from 'kafkajs';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it, inject } from 'vitest';
@@ -86,7 +86,7 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
       const error: unknown = await create().catch((refusal: unknown) => refusal);
       const wanted = error instanceof TopicMismatchError ? error.mismatches.flatMap((one) => Object.entries(one.settings ?? {})) : [];
       const configEntries = Object.entries({ ...settings, ...Object.fromEntries(wanted) }).map(([key, value]) => ({ name: key, value }));
-      await admin.alterConfigs({ validateOnly: false, resources: [{ type: ConfigResourceTypes.TOPIC, name, configEntries }] });
+      await admin.alterConfigs({ validateOnly: false, resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name, configEntries }] });
       await expect.poll(create, { timeout: 30_000 }).toMatchObject({ created: [] });
     },
   );
@@ -113,7 +113,7 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
     await made(topic, { 'max.message.bytes': '20000' });
     expect(await append()).toMatch(/max\.message\.bytes of 20000\. Raise it on the topic to at least 30/u);
     const configEntries = [{ name: 'max.message.bytes', value: '40000' }];
-    await admin.alterConfigs({ validateOnly: false, resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }] });
+    await admin.alterConfigs({ validateOnly: false, resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configEntries }] });
     await expect.poll(append).toBe(1);
     expect((await log.recordLimit(topic)).setting?.value).toBe(40_000);
   });
@@ -155,7 +155,7 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
       );
     await expect.poll(remove).toBe(true);
     const configEntries = Object.entries({ ...settings, 'cleanup.policy': 'compact' }).map(([key, value]) => ({ name: key, value }));
-    await admin.alterConfigs({ validateOnly: false, resources: [{ type: ConfigResourceTypes.TOPIC, name, configEntries }] });
+    await admin.alterConfigs({ validateOnly: false, resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name, configEntries }] });
     const create = (): Promise<unknown> => log.createTopics([{ name, partitions: 2, compacted: true }], { validateOnly: true });
     await expect.poll(create).toMatchObject({ warnings: [expect.stringMatching(/^Topic "cut-\S+ starts at offset 1 in partition 1: /u)] });
   });
