@@ -14,7 +14,7 @@ describe('headgate backup', () => {
       latencyMs: 50,
     });
     await using place = await workplace(yaml(service.url));
-    const run = place.start('run');
+    const run = place.begin('run');
     await expect.poll(() => service.requests.length).toBeGreaterThan(5);
     const { code, stdout, stderr } = await place.headgate('backup', 'copy.db');
     expect([code, stdout, stderr]).toEqual([

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
 import { describe, expect, it } from 'vitest';
-import { type Workplace, followersYaml, workplace } from './headgate-process.fixture.ts';
+import { type Running, type Workplace, followersYaml, workplace } from './headgate-process.fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -37,9 +37,9 @@ describe('headgate run, for its budgets,', () => {
     // oxlint-disable-next-line machine/no-sleep -- the shorter window has to be over
     await sleep(1_100);
     await place.write('headgate.yaml', withStatus(yaml('{ requests: 3, window: 15m }', ['a', 'b', 'c', 'd'])));
-    const run = place.start('run');
+    const run = place.begin('run');
     const { budgets, work } = await statusWhere(run, ({ work }) => service.requests.length === 3 && work.some(isToldWhen));
-    run.child.kill('SIGTERM');
+    run.interrupt();
     await run.ended;
     expect(service.requests).toHaveLength(3);
     expect(budgets).toMatchObject([{ used: 3, window_ms: 900_000 }]);
@@ -65,12 +65,12 @@ books:
   isbns: ${JSON.stringify(Array.from({ length: 200 }, (_, i) => sampleIsbn(i)))}
   authors: [Ada, Bert]
 `);
-    const run = place.start('run');
+    const run = place.begin('run');
     const { budgets, work } = await statusWhere(
       run,
       ({ budgets: [, day], work }) => day?.used === perDay && day.free_at !== undefined && work.some(isToldWhen),
     );
-    run.child.kill('SIGTERM');
+    run.interrupt();
     await run.ended;
     expect(service.requests.filter(({ status }) => status !== 200)).toEqual([]);
     const [written, authors] = [await place.records('books.records'), await place.records('books.authors')];
@@ -98,7 +98,7 @@ async function journal(place: Workplace): Promise<readonly Journalled[]> {
   return (records.findLast(({ key }) => key === 'headgate/budget/app')?.value ?? []) as readonly Journalled[];
 }
 
-async function statusWhere(run: ReturnType<Workplace['start']>, isWanted: (status: Status) => boolean): Promise<Status> {
+async function statusWhere(run: Running, isWanted: (status: Status) => boolean): Promise<Status> {
   let now: Status = { budgets: [], work: [] };
   await until(async () => {
     const url = /status at (\S+)/.exec(run.text().stderr)?.[1];

@@ -12,9 +12,9 @@ describe('headgate check --online', () => {
     const check = await place.headgate('check', '--online');
     expect([check.code, check.stdout]).toEqual([0, expect.stringMatching(/followers app +answers\n +books +answers\n$/u)]);
 
-    const run = place.start('run');
+    const run = place.begin('run');
     await expect.poll(() => run.text().stderr).toMatch(/waits for followers app, 2\/2 used/u);
-    run.child.kill('SIGINT');
+    run.interrupt();
     expect((await run.ended).code).toBe(130);
     expect(followers.requests.map(({ status }) => status)).toEqual([200, 200]);
     expect(books.requests.filter(({ status }) => status !== 200)).toEqual([]);

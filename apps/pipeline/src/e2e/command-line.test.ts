@@ -116,9 +116,9 @@ describe('headgate', () => {
   it('crawls a list again when it is due', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 1 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'], more: '  every: 2s\n' }));
-    const run = place.start('run', '--follow');
+    const run = place.begin('run', '--follow');
     while (service.requests.length < 3) await turn();
-    run.child.kill('SIGINT');
+    run.interrupt();
     expect((await run.ended).code).toBe(130);
   });
 
@@ -211,13 +211,13 @@ describe('headgate', () => {
   it('keeps running with --follow, and processes new jobs', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 3 }, b: { followers: 4 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
-    const run = place.start('run', '--follow');
+    const run = place.begin('run', '--follow');
     while (!run.text().stderr.includes('@a')) await turn();
-    const reading = place.start('read', 'followers.ids', '--follow', '--json', '--max', '7');
+    const reading = place.begin('read', 'followers.ids', '--follow', '--json', '--max', '7');
     await place.headgate('enqueue', 'followers', 'b');
     const { code, stdout } = await reading.ended;
     expect([code, stdout.trim().split('\n')]).toMatchObject([0, { length: 7 }]);
-    run.child.kill('SIGINT');
+    run.interrupt();
     expect((await run.ended).code).toBe(130);
   });
 

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { startFollowers } from '@headgate/sandbox';
 import { describe, expect, it } from 'vitest';
@@ -94,15 +93,14 @@ describe('open dead letters', () => {
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
     expect((await place.headgate('run')).code).toBe(1);
     await place.write('headgate.yaml', followersYaml({ url: service.url, users: ['a'] }).replace('status: false', 'status: { port: 0 }'));
-    const run = place.start('run', '--follow');
+    const run = place.begin('run', '--follow');
     await expect.poll(() => /status at (http:\S+)/u.exec(run.text().stderr)?.[1]).toBeDefined();
     const url = /status at (http:\S+)/u.exec(run.text().stderr)?.[1] ?? '';
     const body = async (path: string): Promise<string> => await (await fetch(new URL(path, url))).text();
     await expect.poll(() => body('metrics')).toMatch(/^headgate_dead_letters_open\{pipeline="followers",code="HEADGATE_\w+"\} 1$/mu);
     const page = await fetch(new URL('screen.json', url));
-    run.child.kill('SIGTERM');
+    run.interrupt();
     expect(await page.text()).toMatch(/followers: 1 dead letter is open \(HEADGATE_\w+ 1\): headgate dead-letters followers/u);
-    if (run.child.exitCode === null) await once(run.child, 'exit');
     expect((await run.ended).code).toBe(130);
   });
 });

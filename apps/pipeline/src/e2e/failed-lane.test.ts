@@ -10,7 +10,7 @@ it('a run reports at once that a lane can’t continue, and why, while the other
   await using place = await workplace(`${config}
 books: { plan: premium, baseUrl: "${books.url}", key: "\${KEY}" }
 `);
-  const run = place.start('run', '--follow');
+  const run = place.begin('run', '--follow');
   const said = async (what: RegExp): Promise<string> => {
     await expect.poll(() => run.text().stderr).toMatch(what);
     return what.exec(run.text().stderr)?.[1] ?? '';
@@ -29,7 +29,7 @@ books: { plan: premium, baseUrl: "${books.url}", key: "\${KEY}" }
   await addJobs(place, 'books', ['{"author":"Ursula K. Le Guin"}']);
   await said(/(Ursula K\. Le Guin) page 1/u);
   await state();
-  run.child.kill('SIGTERM');
+  run.interrupt();
   // An open page can look once more at the end.
   await expect.poll(state, { interval: 50 }).toBe('failed');
   expect(await run.ended).toMatchObject({ code: 130, stderr: expect.stringMatching(/Stopped after/u) as string });

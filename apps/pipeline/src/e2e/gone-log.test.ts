@@ -11,7 +11,7 @@ describe('an embedded log whose file disappears while a command runs', () => {
   it('ends a run with exit 1 and the reason, and does not report unwritten work as done', async () => {
     await using service = await startFollowers({ users: { alpha: { followers: 1 } }, latencyMs: 1_500 });
     await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'] }));
-    const run = place.start('run');
+    const run = place.begin('run');
     await expect.poll(() => service.requests.length + Number(existsSync(join(place.folder, 'headgate.db-wal')))).toBe(2);
     await deleteLog(place);
     const { code, stderr } = await run.ended;
@@ -48,7 +48,7 @@ describe('an embedded log whose file disappears while a command runs', () => {
     await using service = await startFollowers({ users: { alpha: { followers: 3 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'] }));
     expect((await place.headgate('run')).code).toBe(0);
-    const read = place.start('read', 'followers.ids', '--follow', '--json');
+    const read = place.begin('read', 'followers.ids', '--follow', '--json');
     await expect.poll(() => read.text().stdout.split('\n').length).toBe(4);
     await deleteLog(place);
     const { code, stderr } = await read.ended;

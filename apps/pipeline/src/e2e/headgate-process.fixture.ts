@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PassThrough } from 'node:stream';
-import { text as textOf } from 'node:stream/consumers';
+import { finished } from 'node:stream/promises';
 import { systemClock } from '@headgate/throttle';
 import { TestRunner, inject, onTestFinished } from 'vitest';
 import { runCommandLine } from '../command-line.ts';
@@ -22,11 +22,21 @@ export interface Ended {
   readonly stderr: string;
 }
 
-export interface Started {
-  readonly child: ChildProcess;
+export interface Running {
   readonly ended: Promise<Ended>;
-  /** The output of the process so far. */
+  /** The output of the command so far. */
   text(): { readonly stdout: string; readonly stderr: string };
+}
+
+/** A command that runs in its own process. */
+export interface Started extends Running {
+  readonly child: ChildProcess;
+}
+
+/** A command that runs within this process. */
+interface Begun extends Running {
+  /** Asks the command to stop, as the first Ctrl-C does. */
+  interrupt(): void;
 }
 
 /** A temporary folder with a headgate.yaml. Commands run there, within this process or in their own. */
@@ -37,6 +47,8 @@ export interface Workplace extends AsyncDisposable {
   write(name: string, text: string): Promise<void>;
   /** Starts the command in its own process. */
   start(...args: readonly string[]): Started;
+  /** Starts the command within this process, which is cheaper. */
+  begin(...args: readonly string[]): Begun;
   /** Runs the command until it ends, by default within this process. `input` goes to stdin. */
   headgate(...args: readonly string[]): Promise<Ended>;
   headgateWith(
@@ -71,8 +83,10 @@ export interface WorkplaceOptions {
 
 export async function workplace(config: string, { processes = false }: WorkplaceOptions = {}): Promise<Workplace> {
   const children = new Set<ChildProcess>();
+  const running = new Set<Begun>();
   const killAll = (): void => {
     for (const child of children) child.kill('SIGKILL');
+    for (const one of running) one.interrupt();
   };
   // A test that times out doesn't dispose its workplace. Outside of a test, a workplace serves all tests of a file.
   if (TestRunner.getCurrentTest() !== undefined) onTestFinished(killAll);
@@ -100,31 +114,40 @@ export async function workplace(config: string, { processes = false }: Workplace
     });
     return { child, ended, text: () => ({ ...out }) };
   };
-  const within: Workplace['headgateWith'] = async ({ input = '', env = {} }, ...args) => {
+  const begin = ({ input = '', env = {} }: { input?: string; env?: Readonly<Record<string, string>> }, args: readonly string[]): Begun => {
     const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
     stdin.end(input);
-    const texts = Promise.all([textOf(stdout), textOf(stderr)]);
-    const code = await runCommandLine(args, {
-      cwd: folder,
-      env: { PATH: process.env['PATH'], ...SECRETS, ...env },
-      stdin,
-      stdout,
-      stderr,
-      clock: () => Promise.resolve(systemClock()),
-      signal: new AbortController().signal,
-    });
-    stdout.end();
-    stderr.end();
-    const [out, err] = await texts;
-    return { code, signal: null, stdout: out, stderr: err };
+    const out = { stdout: '', stderr: '' };
+    stdout.setEncoding('utf8').on('data', (text: string) => (out.stdout += text));
+    stderr.setEncoding('utf8').on('data', (text: string) => (out.stderr += text));
+    const stop = new AbortController();
+    const work = async (): Promise<Ended> => {
+      const code = await runCommandLine(args, {
+        cwd: folder,
+        env: { PATH: process.env['PATH'], ...SECRETS, ...env },
+        stdin,
+        stdout,
+        stderr,
+        clock: () => Promise.resolve(systemClock()),
+        signal: stop.signal,
+      });
+      await Promise.all([stdout, stderr].map(async (stream) => await finished(stream.end())));
+      return { code, signal: null, ...out };
+    };
+    const begun = { ended: work(), text: () => ({ ...out }), interrupt: () => stop.abort(new Error('stopped by SIGINT')) };
+    running.add(begun);
+    const end = (): void => void running.delete(begun);
+    begun.ended.then(end, end);
+    return begun;
   };
-  const headgateWith: Workplace['headgateWith'] = processes ? (options, ...args) => start(options, args).ended : within;
+  const headgateWith: Workplace['headgateWith'] = (options, ...args) => (processes ? start : begin)(options, args).ended;
 
   return {
     folder,
     commandLine: FROM_SOURCE.map((part) => `'${part}'`).join(' '),
     write: (name, text) => writeFile(join(folder, name), text),
     start: (...args) => start({}, args),
+    begin: (...args) => begin({}, args),
     headgate: (...args) => headgateWith({}, ...args),
     headgateWith,
     shell: (command) =>
@@ -151,6 +174,7 @@ export async function workplace(config: string, { processes = false }: Workplace
     },
     async [Symbol.asyncDispose]() {
       killAll();
+      await Promise.allSettled(Array.from(running, ({ ended }) => ended));
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -2,7 +2,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, type Server, type Socket, connect, createServer } from 'node:net';
 import { startFollowers } from '@headgate/sandbox';
 import { expect, it } from 'vitest';
-import { type Started, followersYaml, workplace } from './headgate-process.fixture.ts';
+import { type Running, followersYaml, workplace } from './headgate-process.fixture.ts';
 
 /** A proxy in front of a service, at its own address. While it is shut, it refuses connections. */
 async function door(url: string) {
@@ -76,16 +76,16 @@ async function gate(url: string, fateOf: () => Fate) {
   };
 }
 
-function eventsOf(run: Started): readonly Readonly<Record<string, unknown>>[] {
+function eventsOf(run: Running): readonly Readonly<Record<string, unknown>>[] {
   const lines = run.text().stderr.split('\n');
   return lines.flatMap((line) =>
     line.startsWith('{') && line.endsWith('}') ? [JSON.parse(line) as Readonly<Record<string, unknown>>] : [],
   );
 }
 
-const failed = (run: Started): number =>
+const failed = (run: Running): number =>
   eventsOf(run).filter(({ event, outcome }) => event === 'attempt' && outcome === 'transient').length;
-const told = (run: Started, event: string): number => eventsOf(run).filter((one) => one['event'] === event).length;
+const told = (run: Running, event: string): number => eventsOf(run).filter((one) => one['event'] === event).length;
 
 it('an outage longer than `retryFor` costs some attempts, even across a kill, and no request', async () => {
   const users = Array.from({ length: 50 }, (_, i) => `user_${i}`);
@@ -105,7 +105,7 @@ it('an outage longer than `retryFor` costs some attempts, even across a kill, an
   first.child.kill('SIGKILL');
   expect((await first.ended).signal).toBe('SIGKILL');
 
-  const second = place.start('run', '--json');
+  const second = place.begin('run', '--json');
   await expect.poll(() => told(second, 'service-unavailable')).toBe(1);
   // All requests can be in flight before the outage is noticed. From then on, only one at a time is sent.
   expect(failed(first)).toBeLessThanOrEqual(users.length + 10);
@@ -136,9 +136,9 @@ it('a service without responses, and rate limits after the outage, costs no requ
   const more = '  count: 10\n  retryFor: 100ms\n  timeout: 2s\n';
   await using place = await workplace(followersYaml({ url: front.url, users, limit: `{ requests: ${limit}, window: 1s }`, more }));
 
-  const first = place.start('run');
+  const first = place.begin('run');
   await expect.poll(() => first.text().stderr).toContain('followers: every attempt fails');
-  first.child.kill('SIGINT');
+  first.interrupt();
   const { code, stderr } = await first.ended;
   expect(code).toBe(130);
   // `At least` appears if the first process ends before it has counted the remaining jobs.
@@ -146,7 +146,7 @@ it('a service without responses, and rate limits after the outage, costs no requ
     /^Waited for: {7}followers: every attempt failed for the last .* \(\d+ attempts\): .+\. (?:12|At least \d+) jobs? stays? for the next run\.$/mu,
   );
 
-  const second = place.start('run', '--json');
+  const second = place.begin('run', '--json');
   await expect.poll(() => told(second, 'service-unavailable')).toBe(1);
   fates.push({ status: 429, headers: { 'retry-after': '1' } });
   isDown = false;

@@ -3,7 +3,7 @@ import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { describe, expect, it } from 'vitest';
-import { SECRETS, type Started, type Workplace, workplace } from './headgate-process.fixture.ts';
+import { SECRETS, type Workplace, workplace } from './headgate-process.fixture.ts';
 
 const OAUTH1 = { consumerKey: 'ck', consumerSecret: SECRETS.CONSUMER_SECRET, token: 'tk', tokenSecret: SECRETS.TOKEN_SECRET };
 
@@ -51,7 +51,7 @@ it.skipIf(process.platform === 'win32')("run --sandbox keeps its files private, 
     ['.env', 0o644],
   ] as const)
     await chmod(join(folder, name), mode);
-  const run = place.start('run', '--sandbox');
+  const run = place.begin('run', '--sandbox');
   await expect.poll(() => run.text().stderr).toContain('@alpha starts');
   const modes = ['', '.env', 'sandbox.yaml', 'sandbox.db'].map(async (name) => (await stat(join(folder, name))).mode & 0o777);
   expect(await Promise.all(modes)).toEqual([0o700, 0o600, 0o600, 0o600]);
@@ -59,7 +59,7 @@ it.skipIf(process.platform === 'win32')("run --sandbox keeps its files private, 
 
 /** Starts a sandbox. Resolves to the `followers` line that it prints, and to its stderr. */
 async function sandbox(place: Workplace, ...args: readonly string[]): Promise<{ readonly followers: string; readonly stderr: string }> {
-  const started: Started = place.start('sandbox', '--port', '0', '--user', 'a=3', ...args);
+  const started = place.begin('sandbox', '--port', '0', '--user', 'a=3', ...args);
   const told = (): string | undefined => /^followers: \{ (.*) \}$/mu.exec(started.text().stdout)?.[1];
   await expect.poll(told).toBeDefined();
   await expect.poll(() => started.text().stderr).toContain('Ctrl-C to stop it.');

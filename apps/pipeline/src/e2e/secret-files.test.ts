@@ -16,7 +16,7 @@ describe('a secret in a file', () => {
     });
     await using place = await workplace(yaml(service.url));
     await place.write('token', 'old-never-shown\n');
-    const run = place.start('run');
+    const run = place.begin('run');
     const said = (): string => run.text().stderr;
     const signedBy = (name: string): number => service.requests.filter(({ credential }) => credential === name).length;
     await expect.poll(() => signedBy('old')).toBeGreaterThan(2);

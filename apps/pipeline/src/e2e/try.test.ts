@@ -56,9 +56,9 @@ shop:
     ['try', 'shop.items'],
     ['check', '--online'],
   ].entries()) {
-    const command = place.start(...args);
+    const command = place.begin(...args);
     await expect.poll(() => asked).toBe(i + 1);
-    command.child.kill('SIGINT');
+    command.interrupt();
     const { code, stdout, stderr } = await command.ended;
     expect([code, stdout + stderr]).toEqual([130, expect.not.stringContaining('SIGINT')]);
   }
