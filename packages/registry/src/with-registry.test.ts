@@ -134,6 +134,18 @@ it('a run refuses a format without a registry, and a registry that refuses, befo
   expect(await log.listTopics()).toEqual([]);
 });
 
+it('a JSON Schema says its version, and permits further members unless its author forbids them', () => {
+  const value = z.object({ a: z.strictObject({ b: z.string() }) });
+  const { schema = '' } = codecsOf({ name: 'x', topics: { y: topic({ value, format: 'json-schema' }) } }).get('y') ?? {};
+  expect(JSON.parse(schema)).toEqual({
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'XY',
+    type: 'object',
+    properties: { a: { type: 'object', properties: { b: { type: 'string' } }, required: ['b'], additionalProperties: false } },
+    required: ['a'],
+  });
+});
+
 it('a schema that cannot be used is an error with its topic', () => {
   const pipeline = { name: 'a', topics: { b: topic({ value: z.unknown(), format: 'avro', schema: '{"type":"nothing"}' }) } };
   expect(() => codecsOf(pipeline)).toThrow(/^a\.b: its schema can't be used: .*nothing/);

@@ -59,7 +59,15 @@ function codecOf({ format = 'json', schema, value }: TopicDefinition<unknown>, n
 const DRAFT_7 = 'http://json-schema.org/draft-07/schema#';
 
 function jsonSchemaOf(value: TopicDefinition<unknown>['value']): object {
-  return z.toJSONSchema(value, { target: 'draft-7', unrepresentable: 'any' });
+  return z.toJSONSchema(value, {
+    target: 'draft-7',
+    unrepresentable: 'any',
+    override({ zodSchema, jsonSchema }) {
+      // Records can have more members than their schema, unless its author forbids them.
+      const { type, catchall } = zodSchema._zod.def as { readonly type: string; readonly catchall?: unknown };
+      if (type === 'object' && catchall === undefined) delete jsonSchema.additionalProperties;
+    },
+  });
 }
 
 function packing({ schema, pack }: Derived, codecOf: (schema: string) => Codec): Codec {

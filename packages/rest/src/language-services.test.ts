@@ -353,7 +353,7 @@ describe('records', () => {
       {
         code: 'HEADGATE_INVALID_RECORD',
         message:
-          "items: a record can't be written: schema: $.name: expected string. Correct the path or the schema, then replay the dead letter.",
+          "items: a record can't be written: schema: $.name: expected a string, got a number. Correct the path or the schema, then replay the dead letter.",
       },
       { code: 'HEADGATE_INVALID_RECORD' },
     ]);

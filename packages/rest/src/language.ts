@@ -1,5 +1,5 @@
-import { duration } from '@headgate/pipeline';
-import { distinctCredentials, httpOptions, nearest } from '@headgate/pipeline/internal';
+import { type TopicFormat, duration } from '@headgate/pipeline';
+import { TOPIC_FORMATS, distinctCredentials, httpOptions, nearest } from '@headgate/pipeline/internal';
 import * as z from 'zod';
 import { credential, identityOf } from './credentials.ts';
 import { ONE_JOB, jobs } from './jobs.ts';
@@ -83,7 +83,13 @@ const settings = z.strictObject({
   batch: batch.exactOptional().describe('Request many keys at once; each key gets its own result.'),
   schema: schemaFile
     .exactOptional()
-    .describe('File of a JSON Schema. A record that does not fit becomes a dead letter, and the rest of its page is written.'),
+    .describe(
+      'File of a JSON Schema, an Avro schema (.avsc) or a message (.proto). A record that does not fit becomes a dead letter, and the rest of its page is written.',
+    ),
+  format: z
+    .enum(TOPIC_FORMATS)
+    .exactOptional()
+    .describe('Format of the records. `avro` needs an .avsc in `schema`, `protobuf` a .proto. Default: `format` of the section.'),
   every: duration().exactOptional().describe('Interval after which this stream is requested again. Default: `every` of the section.'),
   cost: z.int().positive().exactOptional().describe('Units that a request uses in each budget.'),
   to: z
@@ -185,6 +191,7 @@ function* sectionFlaws(section: Checked): Generator<Flaw> {
   yield* strayed.map(({ name, message }): Flaw => [['streams', name, 'for', 'each'], message]);
   if (strayed.length > 0) return;
   const streams = Object.values(streamsOf(section));
+  for (const [name, message] of formatFlaws(streams, section)) yield [['streams', name, 'format'], message];
   const bodyless = streams.find(({ method, body, form, pages }) => method === 'GET' || (body ?? form ?? pages?.size?.body) === undefined);
   for (const [i, { body }] of credentials.entries())
     if (body !== undefined && bodyless !== undefined)
@@ -201,6 +208,20 @@ function* sectionFlaws(section: Checked): Generator<Flaw> {
   for (const stream of streams)
     for (const [at, message] of wholeFlaws(stream, own[stream.name] ?? stream))
       yield [at[0] === 'pages' && own[stream.name]?.pages === undefined ? at : ['streams', stream.name, ...at], message];
+}
+
+/** Streams whose records can't have their format. */
+function* formatFlaws(streams: readonly Stream[], section: Checked): Generator<readonly [name: string, message: string]> {
+  // `format` isn't in this schema, because it is a common option of all pipelines.
+  const { format: ofAll = 'json' } = section as { readonly format?: TopicFormat };
+  const extensions = { avro: 'avsc', protobuf: 'proto', 'json-schema': 'schema.json' };
+  for (const { name, topic, format = ofAll, schema } of streams) {
+    if (format === 'json') continue;
+    if (schema?.format !== format && (format !== 'json-schema' || schema !== undefined))
+      yield [name, `is ${format}, which needs a schema of that kind. Write schema: ./${name}.${extensions[format]}`];
+    const other = streams.find((one) => one.topic === topic && ((one.format ?? ofAll) !== format || one.schema?.text !== schema?.text));
+    if (other !== undefined) yield [name, `and schema must be those of ${other.name}, which writes to the same topic.`];
+  }
 }
 
 /** The reason why a stream can't get its jobs from the records of the stream that it names. */

@@ -1,42 +1,88 @@
-import * as z from 'zod';
+import { basename } from 'node:path';
+import type { TopicFormat } from '@headgate/pipeline';
 import { plainFileText } from '@headgate/pipeline/internal';
+import { avroCodec, protobufCodec } from '@headgate/registry';
+import * as z from 'zod';
+import { kindOf } from './json-value.ts';
 import type { Path } from './path.ts';
 import type { Stream } from './streams.ts';
 
-/** A file with a JSON Schema. It is read when the section is parsed. */
+/** What a stream's records must fit: a JSON Schema, an Avro schema or a .proto file. */
+export interface Contract {
+  readonly format: Exclude<TopicFormat, 'json'>;
+  /** The schema as text. */
+  readonly text: string;
+  /** The first place at which a record doesn't fit, such as `$.user.id: expected a string, got null`. Undefined if it fits. */
+  flaw(record: unknown): string | undefined;
+  /** The contract as JSON Schema, as far as that can describe it. */
+  readonly jsonSchema: JsonSchema;
+}
+
+/** A file with a contract. It is read when the section is parsed. */
 export const schemaFile = z
   .string()
   .min(1)
-  .transform((file, context): z.ZodType => {
-    const refuse = (message: string): z.ZodType => {
+  .transform((file, context): Contract => {
+    const refuse = (message: string): Contract => {
       context.addIssue({ code: 'custom', message });
       return z.NEVER;
     };
     const text = plainFileText(file);
     if (typeof text !== 'string') return refuse(text.flaw);
+    const language = file.endsWith('.avsc') ? 'Avro schema' : file.endsWith('.proto') ? '.proto file' : 'JSON Schema';
     try {
-      return z.fromJSONSchema(JSON.parse(text) as z.core.JSONSchema.BaseSchema);
+      if (language === 'JSON Schema') return jsonContract(text);
+      const codec = language === 'Avro schema' ? avroCodec(text) : protobufCodec(text);
+      const format = language === 'Avro schema' ? 'avro' : 'protobuf';
+      return { format, text, flaw: (record) => codec.flaw(record), jsonSchema: { description: `Fits the ${language} ${basename(file)}.` } };
     } catch (error) {
       return refuse(
         error instanceof SyntaxError
-          ? "isn't JSON. Write a JSON Schema into it."
-          : `isn't a supported JSON Schema: ${error instanceof Error ? error.message : String(error)}`,
+          ? `isn't JSON. Write ${language === 'Avro schema' ? 'an Avro schema' : 'a JSON Schema'} into it.`
+          : `isn't a supported ${language}: ${error instanceof Error ? error.message : String(error)}`,
       );
     }
   })
-  .meta({ format: 'path', examples: ['./issue.schema.json'] });
+  .meta({ format: 'path', examples: ['./issue.schema.json', './issue.avsc', './issue.proto'] });
+
+function jsonContract(text: string): Contract {
+  const schema = z.fromJSONSchema(JSON.parse(text) as z.core.JSONSchema.BaseSchema);
+  const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  return {
+    format: 'json-schema',
+    text,
+    jsonSchema,
+    flaw(record) {
+      // `parseUntouched` keeps long numbers as objects. The schema needs plain numbers.
+      const value: unknown = JSON.parse(JSON.stringify(record));
+      const [issue] = schema.safeParse(value).error?.issues ?? [];
+      if (issue === undefined) return undefined;
+      const place = placeIn(issue.path);
+      if (issue.code !== 'invalid_type') return `${place}: it doesn't fit (${issue.code})`;
+      const got = issue.path.reduce<unknown>((of, name) => Object(of)[name], value);
+      return `${place}: expected ${withArticle(issue.expected)}, got ${kindOf(got)}`;
+    },
+  };
+}
+
+function placeIn(path: readonly PropertyKey[]): string {
+  return ['$', ...path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))].join('');
+}
+
+function withArticle(word: string): string {
+  return `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`;
+}
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** JSON Schema of the records of all streams that write to a topic, as far as the section describes them. */
 export function recordSchema(streams: readonly Stream[]): JsonSchema {
-  const all = streams.map((stream) => (stream.schema === undefined ? knownOf(stream) : ownOf(stream.schema, stream)));
+  const all = streams.map((stream) => (stream.schema === undefined ? knownOf(stream) : ownOf(stream.schema.jsonSchema, stream)));
   return all.length === 1 && all[0] !== undefined ? all[0] : { anyOf: all };
 }
 
 /** The schema that the stream names, and the members that are added after a record was checked against it. */
-function ownOf(schema: z.ZodType, { add = {} }: Stream): JsonSchema {
-  const { $schema: _, ...own } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+function ownOf(own: JsonSchema, { add = {} }: Stream): JsonSchema {
   const added = Object.keys(add).map((name) => [name, ADDED]);
   return added.length === 0 ? own : { ...own, properties: { ...Object(own['properties']), ...Object.fromEntries(added) } };
 }

@@ -31,11 +31,7 @@ export function flawOf(stream: Stream, record: unknown, fields: Fields): string 
   if (lacking !== undefined) return `key: ${lacking.text} is ${kindOf(lacking.first(whole))}, and must be text or a number`;
   const time = since?.from.first(record);
   if (since !== undefined && timeOf(scalarOf(time), since.zone) === undefined) return `since.from: ${since.from.text} ${timeFlaw(time)}`;
-  // `parseUntouched` keeps long numbers as objects. The schema needs plain numbers.
-  const [issue] = schema?.safeParse(JSON.parse(JSON.stringify(record))).error?.issues ?? [];
-  if (issue !== undefined) {
-    const expected = issue.code === 'invalid_type' ? `expected ${issue.expected}` : `it doesn't fit (${issue.code})`;
-    return `schema: ${['$', ...issue.path.map(String)].join('.')}: ${expected}`;
-  }
-  return undefined;
+  // A JSON Schema describes what the service sends, and the other languages what is written.
+  const flaw = schema?.flaw(schema.format === 'json-schema' ? record : whole);
+  return flaw === undefined ? undefined : `schema: ${flaw}`;
 }

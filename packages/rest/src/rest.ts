@@ -7,6 +7,7 @@ import {
   type Pipeline,
   type PipelineIo,
   type RecordMakers,
+  type TopicDefinition,
   type TopicMap,
   definePipeline,
   lookup,
@@ -152,10 +153,19 @@ function topicsOf(streams: Streams): TopicMap {
   const topics = Array.from(
     Map.groupBy(all, (stream) => stream.topic),
     // The schema only describes the values: `flawOf` checks records, in which long numbers are objects.
-    ([to, some]) => [to, topic({ value: z.unknown().meta(recordSchema(some)) })] as const,
+    ([to, some]) => [to, topic({ value: z.unknown().meta(recordSchema(some)), ...formatOf(some) })] as const,
   );
   const hasPages = all.some(({ pages }) => pages !== undefined);
   return { ...Object.fromEntries(topics), ...(hasPages && { walks: topic({ value: walkRecord }) }) };
+}
+
+/** The format of a topic, and its schema in the language of the format. Streams of a topic have the same. */
+function formatOf([first]: readonly Stream[]): Pick<TopicDefinition<unknown>, 'format' | 'schema'> {
+  const { format, schema } = first ?? {};
+  return {
+    ...(format !== undefined && { format }),
+    ...(schema !== undefined && schema.format !== 'json-schema' && { schema: schema.text }),
+  };
 }
 
 function sourceDefinition(name: string, section: RestOptions, streams: Streams): SourceDefinition<RestQuery, RestPage> {
