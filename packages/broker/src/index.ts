@@ -11,3 +11,4 @@ export { KafkaBrokerError } from './kafka-broker-error.ts';
 export type { KafkaNode } from './kafka-node.ts';
 export type { ListenerProtocol } from './server-properties.ts';
 export { whyNoKafkaBroker } from './why-no-kafka-broker.ts';
+export { type SchemaRegistryServer, startSchemaRegistry, whyNoSchemaRegistry } from './schema-registry.ts';

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { lastLines, runCommand } from './command.ts';
+import { freePorts } from './free-ports.ts';
+import { cacheFolder } from './jars.ts';
+import { startJava } from './java-process.ts';
+import { findJava } from './java.ts';
+import { KafkaBrokerError } from './kafka-broker-error.ts';
+import { makeOnce } from './make-once.ts';
+
+/** A real schema registry: Apicurio, which keeps its schemas in memory. It ends with this process. */
+export interface SchemaRegistryServer extends AsyncDisposable {
+  /** Address of Confluent's API. */
+  readonly url: string;
+  /** Kills the registry. */
+  kill(): Promise<void>;
+}
+
+const VERSION = '3.0.9';
+const JAR = `apicurio-registry-app-${VERSION}-runner.jar`;
+
+/** The parent of Apicurio's POM isn't published in this version. Nothing of it is needed, so that an empty one does. */
+const PARENT = `<project><modelVersion>4.0.0</modelVersion><groupId>io.apicurio</groupId><artifactId>apicurio-registry</artifactId><version>${VERSION}</version><packaging>pom</packaging></project>`;
+
+const pomOf = (repository: string): string => `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>headgate</groupId>
+  <artifactId>registry-for-tests</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+    <dependency>
+      <groupId>io.apicurio</groupId><artifactId>apicurio-registry-app</artifactId><version>${VERSION}</version>
+      <type>tar.gz</type><classifier>all</classifier>
+      <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
+    </dependency>
+  </dependencies>
+  <repositories><repository><id>parent</id><url>file://${repository}</url></repository></repositories>
+</project>
+`;
+
+function folderOf(environment: NodeJS.ProcessEnv): string {
+  return join(cacheFolder(environment), `apicurio-${createHash('sha256').update(pomOf('')).digest('hex').slice(0, 12)}`);
+}
+
+/** Returns why no schema registry can be started here, or undefined if one can. It needs Java 17 or newer, and Maven for the first start. */
+export async function whyNoSchemaRegistry(environment: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
+  const java = await findJava(environment);
+  if (typeof java === 'string') return java;
+  if (existsSync(folderOf(environment))) return undefined;
+  const { status } = await runCommand('mvn', ['-version'], { environment });
+  return status === 0 ? undefined : "Apicurio isn't in the cache yet, and Maven (mvn) isn't installed to download it.";
+}
+
+/** Starts a schema registry. The first start downloads 109 MB. Throws a `KafkaBrokerError` if that fails, or if it isn't ready within 5 minutes. */
+export async function startSchemaRegistry(environment: NodeJS.ProcessEnv = process.env): Promise<SchemaRegistryServer> {
+  const java = await findJava(environment);
+  if (typeof java === 'string') throw new KafkaBrokerError(java);
+  const program = folderOf(environment);
+  await makeOnce(program, (unfinished) => fetched(unfinished, environment));
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-registry-'));
+  const [port] = await freePorts(1);
+  const settings = [`-Dquarkus.http.port=${port}`, '-Dquarkus.http.host=127.0.0.1', '-Xmx512m'];
+  const server = startJava([java.command, ...settings, '-jar', join(program, JAR)], folder, 'log', environment);
+  const url = `http://127.0.0.1:${port}/apis/ccompat/v7`;
+  const kill = async (): Promise<void> => {
+    server.signal('SIGKILL');
+    await server.gone();
+    await rm(folder, { recursive: true, force: true });
+  };
+  for (let tries = 0; !(await isReady(url)); tries += 1) {
+    if (tries > 600 || !server.running()) {
+      await kill();
+      throw new KafkaBrokerError('The schema registry for tests has not become ready.');
+    }
+    await sleep(500);
+  }
+  return { url, kill, [Symbol.asyncDispose]: kill };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return await fetch(`${url}/subjects`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
+async function fetched(folder: string, environment: NodeJS.ProcessEnv): Promise<void> {
+  const project = `${folder}.pom`;
+  const parent = join(project, 'parent/io/apicurio/apicurio-registry', VERSION);
+  await mkdir(parent, { recursive: true });
+  await writeFile(join(parent, `apicurio-registry-${VERSION}.pom`), PARENT);
+  await writeFile(join(project, 'pom.xml'), pomOf(join(project, 'parent')));
+  const unpack = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:unpack-dependencies';
+  const { status, output } = await runCommand('mvn', ['-B', '-ntp', unpack, `-DoutputDirectory=${join(project, 'all')}`], {
+    environment,
+    folder: project,
+  });
+  if (status !== 0) throw new KafkaBrokerError(`Maven couldn't download Apicurio ${VERSION}:\n${lastLines(output)}`);
+  await rename(join(project, 'all'), folder);
+}
