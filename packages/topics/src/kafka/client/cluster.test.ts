@@ -5,6 +5,7 @@ import type { Answered, Request } from '../requests/request.ts';
 import { answeredError } from './answered-error.ts';
 import { Cluster } from './cluster.ts';
 import { ConnectionError } from './connection-error.ts';
+import { FakeCluster } from './fake-cluster.fixture.ts';
 import { plainConfig } from './plain-cluster.fixture.ts';
 import { namesVersions, socketBroker } from './socket-broker.fixture.ts';
 import { passes } from './driver-errors.ts';
@@ -95,4 +96,10 @@ it('a topic that is missing fails only the callers that need it', async () => {
   const gone = { ...PAGES, topicPartitions: [{ topic: 'gone', partition: 0 }] };
   await expect(cluster.ask(listOffsets, gone)).rejects.toMatchObject({ type: 'UNKNOWN_TOPIC_OR_PARTITION', topic: 'gone' });
   expect(await cluster.ask(listOffsets, PAGES)).toEqual(new Map([['pages-0', 7]]));
+});
+
+it('metadata that lists no broker proves nothing about topics', async () => {
+  const cluster = new FakeCluster(() => ({ answer: { brokers: [], topicMetadata: [] } }));
+  const error: unknown = await cluster.metadata(['pages'], 'any').catch((thrown: unknown) => thrown);
+  expect([passes(error), String(error)]).toEqual([true, expect.stringContaining('no broker is ready')]);
 });

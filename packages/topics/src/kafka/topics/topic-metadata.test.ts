@@ -16,6 +16,9 @@ test.concurrent('fewer partitions than before are accepted only if no broker kno
   const lagging = (): object => answer(THERE, 1);
   expect(partitionCount((await certainTopicMetadata(clusterOf([lagging, () => answer(THERE, 3)]), wanted)).get('records'))).toBe(3);
   expect(partitionCount((await certainTopicMetadata(clusterOf([lagging, lagging]), wanted)).get('records'))).toBe(1);
+  const three = new Map([['records', 3]]);
+  const found = await certainTopicMetadata(clusterOf([() => answer(THERE, 2), lagging]), three);
+  expect(partitionCount(found.get('records'))).toBe(2);
 });
 
 test.concurrent("brokers that don't respond are ignored; if none responds, that is the error", async ({ expect }) => {
