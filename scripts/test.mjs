@@ -55,8 +55,10 @@ async function testPackages() {
   try {
     if (broker !== undefined) process.env.HEADGATE_SHARED_BROKER = JSON.stringify(broker.provided);
     const { status, failed } = await turbo([...tests, '--concurrency=3']);
-    const totals = sum(globSync(TOTALS).map((file) => JSON.parse(readFileSync(file, 'utf8'))));
-    return { ...totals, status, failed: totals.failures.length === 0 ? failed : [] };
+    const all = globSync(TOTALS).map((file) => JSON.parse(readFileSync(file, 'utf8')));
+    // A task that ends before its tests do writes no failure.
+    const isTold = all.filter(({ failures }) => failures.length > 0).length >= failed.length;
+    return { ...sum(all), status, failed: isTold ? [] : failed };
   } finally {
     await broker?.close();
   }
