@@ -9,7 +9,9 @@ export class CommitWatch {
   readonly #pollMs: number;
   /** The topic that each waiting reader reads, by the function that wakes it. */
   readonly #waiting = new Map<() => void, string>();
-  #count = 0;
+  /** Number of commits seen so far that may concern every topic, and by topic. */
+  #everywhere = 0;
+  readonly #byTopic = new Map<string, number>();
   #seenVersion: unknown;
   #poll: NodeJS.Timeout | undefined;
 
@@ -19,20 +21,21 @@ export class CommitWatch {
     this.#pollMs = pollMs;
   }
 
-  /** Number of commits seen so far. */
-  get count(): number {
-    return this.#count;
+  /** Number of commits seen so far that may have added records to `topic`. */
+  count(topic: string): number {
+    return this.#everywhere + (this.#byTopic.get(topic) ?? 0);
   }
 
   /** Call after each commit of this log. `topics`: the topics with new records; default: perhaps all. */
   committed(topics?: ReadonlySet<string>): void {
-    this.#count++;
+    if (topics === undefined) this.#everywhere++;
+    else for (const topic of topics) this.#byTopic.set(topic, (this.#byTopic.get(topic) ?? 0) + 1);
     for (const [wake, topic] of this.#waiting) if (topics === undefined || topics.has(topic)) wake();
   }
 
-  /** Resolves when there may be new records in `topic` since `count` was `seen`, or when `signal` aborts. */
+  /** Resolves when there may be new records in `topic` since its `count` was `seen`, or when `signal` aborts. */
   async after(seen: number, topic: string, signal: AbortSignal): Promise<void> {
-    if (this.#count !== seen || signal.aborted) return;
+    if (this.count(topic) !== seen || signal.aborted) return;
     await new Promise<void>((resolve) => {
       const wake = (): void => {
         signal.removeEventListener('abort', wake);

@@ -83,7 +83,7 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
   async #nextChunk(): Promise<RecordChunk | null> {
     const cursors = await this.#cursors;
     for (;;) {
-      const seen = this.#commits.count;
+      const seen = this.#commits.count(this.#scope.topic);
       const chunk = await this.#link.call('nextChunk', this.#scope, [...cursors.values()], this.#follow);
       if (chunk !== null) {
         const { partition, next } = chunk;
