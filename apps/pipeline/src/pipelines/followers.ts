@@ -238,8 +238,8 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
   topics: followersTopics,
   unit: 'ids',
   pageItems: ({ count }) => count,
-  // 8 full pages: one crawl can use them all, and many crawls share transactions.
-  maxOutstanding: 40_000,
+  // 6 full pages, so that many crawls share transactions.
+  maxOutstanding: 30_000,
   // An ID takes at most 20 digits, two quotes and a comma. The first number covers the rest of the page.
   usualBytes: ({ emit, count }) => (emit.includes('pages') ? { pages: 16_384 + 23 * count } : {}),
   // Crawls with the same key are compared with each other.

@@ -125,7 +125,7 @@ function commonOptions(maxOutstanding: number) {
       .int()
       .min(1)
       .max(8)
-      .default(8)
+      .default(5)
       .describe(
         'Maximum pages of one job that are requested or in flight and not yet written, if each limit allows 500 requests or more per window. Otherwise 1. After a crash, they are requested again.',
       ),

@@ -12,7 +12,7 @@ export type CommonOptions = {
   readonly every?: string | number | undefined;
   /** Maximum items of a lane that are requested or in flight and not yet written. Default: the definition's. */
   readonly maxOutstanding?: number | undefined;
-  /** Maximum pages of a job that are requested and not yet written, 1 to 8, if each limit is 500 or more per window. Default 8. */
+  /** Maximum pages of a job that are requested and not yet written, 1 to 8, if each limit is 500 or more per window. Default 5. */
   readonly unwrittenPages?: number | undefined;
   /** A source stops sending after this many of its requests in a row fail with the same error. Default: 10. */
   readonly stopAfterFailures?: number | undefined;

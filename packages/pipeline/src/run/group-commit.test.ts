@@ -97,8 +97,9 @@ test.each([
 });
 
 test.each([
-  ['500 requests in a second', { limit: { requests: 500, windowMs: 1_000 } }, 6],
-  ['an ample budget', { limit: AMPLE }, 8],
+  ['500 requests in a second', { limit: { requests: 500, windowMs: 1_000 }, unwrittenPages: 8 }, 6],
+  ['an ample budget', { limit: AMPLE }, 5],
+  ['an ample budget, and the largest setting', { limit: AMPLE, unwrittenPages: 8 }, 8],
   ['an ample budget, and a setting', { limit: AMPLE, unwrittenPages: 3 }, 3],
   ['an ample budget, and credit for less', { limit: AMPLE, maxOutstanding: 4 }, 4],
 ])('up to some pages share a transaction with %s, and no more are requested', async (_, more, most) => {
