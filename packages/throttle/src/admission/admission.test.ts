@@ -196,6 +196,18 @@ describe('admission', () => {
     await expect(waiting).rejects.toThrow('b was revoked');
   });
 
+  it('tells the journal the most that a request costs in a budget', async () => {
+    const clock = virtualClock();
+    const weights: unknown[] = [];
+    const granted = async (weight?: number): Promise<void> => await Promise.resolve(void weights.push(weight));
+    const journal = { restored: undefined, granted, settled: () => undefined, flush: () => undefined };
+    const budgets = [9, 9].map((limit) => rateBudget({ limit, windowMs: 1_000, guardMs: 0, clock }));
+    const door = admission({ pool: credentialPool({ members: [{ name: 'app', budgets, journal }], clock }), clock });
+    const credits = creditPool({ max: 10 });
+    for (const costs of [[2, 3], [4], [0, 0], []]) await door.acquire({ credits, items: 1, weights: costs });
+    expect(weights).toEqual([3, 4, 1, 1]);
+  });
+
   it('delivers a permit only when its grant is durable, and takes it back when that fails', async () => {
     const clock = virtualClock();
     const written: { resolve: () => void; reject: (error: Error) => void }[] = [];
