@@ -36,11 +36,14 @@ export function systemClock(): Clock {
   };
 }
 
+/** ID of the machine's start. Read once, because a process doesn't outlive it. */
+let bootId: string | undefined;
+
 /** Reads the ID of the machine's start from a file that only Linux has. Returns undefined if that fails. */
 function bootTime(): BootTime | undefined {
   try {
-    const id = process.getBuiltinModule('node:fs').readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    return { id, ms: process.getBuiltinModule('node:os').uptime() * 1_000 };
+    bootId ??= process.getBuiltinModule('node:fs').readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return { id: bootId, ms: process.getBuiltinModule('node:os').uptime() * 1_000 };
   } catch {
     return undefined;
   }
