@@ -50,9 +50,10 @@ describe('the wire format', () => {
     await expect(schemaRegistry({ url: emulator.url }).decoded(bytes)).rejects.toThrow(/can't be reached \(ECONNREFUSED\)/);
   });
 
-  it.each(['{"a":1}', '', '\0\0\0', '\0\0\0\0\x09x'])('is nothing else: %j stays as it is', async (text) => {
+  it.each(['{"a":1}', '', '\0\0\0', '\0\0\0\x09x'])('is nothing else: %j stays as it is', async (text) => {
     const bytes = Buffer.from(text);
     expect(await schemaRegistry({ url: emulator.url }).decoded(bytes)).toBe(bytes);
+    expect(linesOf()).toEqual(text.startsWith('\0\0\0\x09') ? ['GET /schemas/ids/2424'] : []);
   });
 
   it('is read again after the registry was away', async () => {

@@ -15,6 +15,7 @@ export interface RecordValues {
     pages: number;
     ids: number;
     reason?: { code: string; message: string } | undefined;
+    warnings?: readonly string[] | undefined;
   };
   /** A book that was found. `isbn` has 13 digits, and `record` is the service's own. */
   'books.records': { isbn: string; record: Readonly<Record<string, unknown>> };
@@ -70,7 +71,9 @@ const crawlPart = {
   crawl: z.string().describe('ID of the crawl: topic, partition and offset of its job.'),
 };
 
-/** A zod schema of each topic's values. */
+/**
+ * A zod schema of each topic's values. Append members at the end: their order numbers the fields of Protobuf messages.
+ */
 export const recordSchemas: { readonly [Topic in RecordTopic]: z.ZodType<RecordValues[Topic]> } = {
   'followers.pages': z.object({
     ...crawlPart,
@@ -95,6 +98,7 @@ export const recordSchemas: { readonly [Topic in RecordTopic]: z.ZodType<RecordV
     pages: z.int().describe('Pages written so far.'),
     ids: z.int().describe('IDs written so far.'),
     reason: z.object(reason).describe('Error that failed the crawl.').optional(),
+    warnings: z.array(z.string()).describe('Warnings about a completed crawl.').optional(),
   }),
   'books.records': z.object({ isbn, record: z.looseObject({}).describe('Record as the service sent it.') }),
   'books.authors': z.object({

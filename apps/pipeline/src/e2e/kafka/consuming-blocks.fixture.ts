@@ -24,11 +24,12 @@ export interface Block {
   readonly code: string;
 }
 
-/** All blocks of the page, by name. Throws if a block has no name, or the name of another block. */
+/** All blocks of the page that can run here, by name. Throws if one has no name, or the name of another. */
 export async function consumingBlocks(): Promise<ReadonlyMap<string, Block>> {
   const text = await readFile(DOCUMENT, 'utf8');
   const blocks = new Map<string, Block>();
-  for (const [, language = '', name = '', code = ''] of text.matchAll(/^```(\w+) ?(\S*)\n([\s\S]*?)^```$/gm)) {
+  for (const [, notRun, language = '', name = '', code = ''] of text.matchAll(/(<!-- not run:.*\n)?^```(\w+) ?(\S*)\n([\s\S]*?)^```$/gm)) {
+    if (notRun !== undefined) continue;
     if (name === '' || blocks.has(name)) throw new Error(`docs/consuming.md: a block of ${language} needs a name of its own: ${code}`);
     blocks.set(name, { language, code });
   }
