@@ -161,6 +161,24 @@ it.each(Object.keys(CONTRACTS) as File[])(
   },
 );
 
+it('members that a stream adds belong to the contract of what is written', async () => {
+  const share = shareOfLog();
+  await using api = await startApi({ routes: { 'GET /orgs/{org}/issues': () => ({ body: [{ id: '1' }] }) } });
+  const path = join(folder, 'added.avsc');
+  await writeFile(
+    path,
+    record([
+      { name: 'id', type: 'string' },
+      { name: 'org', type: 'string' },
+    ]),
+  );
+  const issues = { get: '/orgs/{org}/issues', for: { org: ['a'] }, add: { org: '{org}' }, key: '$.id', schema: path };
+  await using running = await start({ ...share, pipelines: [rest('tracker')({ ...bearer, baseUrl: api.url, streams: { issues } })] });
+  expect((await running.done).snapshot.deadLetters.total).toBe(0);
+  const [written] = await Array.fromAsync(share.log.read({ topic: `${share.topics.prefix}tracker.issues` }));
+  expect(written?.value).toBe('{"id":"1","org":"a"}');
+});
+
 it.each([
   ['issue.avsc', '{', "isn't JSON. Write an Avro schema into it."],
   ['issue.avsc', '{"type":"nothing"}', "isn't a supported Avro schema: "],
