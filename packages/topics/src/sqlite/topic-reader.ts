@@ -36,7 +36,8 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
     this.#onClose = onClose;
     this.#scope = { topic: read.topic, partitions: read.partitions, group: read.group };
     this.#follow = read.follow ?? false;
-    this.#cursors = this.#start(read.from ?? 'earliest');
+    const { from = 'earliest' } = read;
+    this.#cursors = this.#start(from);
     // The first call of `next` throws the error. If there is no such call, the error must not become an unhandled rejection.
     this.#cursors.catch(() => {});
     this.closeOnAbort();
