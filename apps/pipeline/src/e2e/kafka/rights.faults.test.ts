@@ -69,8 +69,8 @@ describe.skipIf(WHY_NOT !== undefined)(`missing rights on Kafka${BECAUSE}`, () =
     await may.allow(IDS);
     expect((await place.fleet.start('run').ended).code).toBe(0);
     expect(await expectWhole(place)).toBe(4_000);
-    // The page whose records were refused.
-    expect(askedAgain(place)).toBeLessThanOrEqual(1);
+    // The pages that weren't written yet when the right was lost.
+    expect(askedAgain(place)).toBeLessThanOrEqual(5);
   });
 
   async function expectRefused(words: string): Promise<void> {

@@ -37,7 +37,8 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run report about topics o
     ]);
     const asked = place.service.requests.length;
     expect((await place.work.headgate('run')).code).toBe(0);
-    expect(place.service.requests.length).toBeLessThan(100 + 3);
+    // Up to five pages that weren't written yet are requested again.
+    expect(place.service.requests.length).toBeLessThan(100 + 7);
     expect(asked).toBeGreaterThan(0);
     await withoutRequests(place, admin);
   });
