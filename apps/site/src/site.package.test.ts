@@ -31,7 +31,7 @@ function built(names: RegExp): ReadonlyMap<string, string> {
 it('has a page of each document and of each export, none of them empty', () => {
   const html = built(/\.html$/u);
   const pages = [...html.keys()];
-  const wanted = ['index', 'docs/any-api', 'packages/throttle/README', 'examples/avro/README', 'apps/pipeline/CHANGELOG', 'ARCHITECTURE'];
+  const wanted = ['index', 'docs/any-api', 'packages/throttle/README', 'examples/issues/README', 'apps/pipeline/CHANGELOG', 'ARCHITECTURE'];
   expect(pages).toEqual(expect.arrayContaining([...wanted, 'reference/throttle/functions/limiter'].map((path) => `/${path}.html`)));
   expect(pages.filter((path) => /^\/(?:README|docs\/api|apps\/site)/u.test(path))).toEqual([]);
   expect(pages.filter((path) => path !== '/404.html' && html.get(path)?.includes('<h1') !== true)).toEqual([]);
