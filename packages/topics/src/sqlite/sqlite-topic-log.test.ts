@@ -35,6 +35,32 @@ describe('the sqlite driver', () => {
     expect(found[0]?.timestampMs).toBe(1_700_000_000_123);
   });
 
+  it('wakes a waiting reader at each write of its own, and at a new topic, without a look at the file', async () => {
+    await using log = await sqliteTopicLog({ file: join(temporaryFolder(), 'log.db'), pollMs: 2 ** 31 - 1 });
+    const pages = { name: 'pages', partitions: 1 };
+    await log.createTopics([pages, { name: 'state', partitions: 1, compacted: true }]);
+    await using lane = await log.openLane({ name: 'lane', state: { topic: 'state', partition: 0 } });
+    const reading = log.read({ topic: 'pages', follow: true });
+    const records = reading[Symbol.asyncIterator]();
+    const nextAfter = async (write: () => Promise<unknown>): Promise<unknown> => {
+      const next = records.next();
+      // The reader has found nothing when the list is there.
+      for (let call = 0; call < 3; call++) await log.listTopics();
+      await write();
+      const { value } = await next;
+      return [value?.partition, value?.value];
+    };
+    const record = { topic: 'pages', partition: 0, key: null };
+    expect(await nextAfter(() => lane.transaction((tx) => tx.append([{ ...record, value: 'lane' }])))).toEqual([0, 'lane']);
+    expect(await nextAfter(() => log.append([{ ...record, value: 'log' }]))).toEqual([0, 'log']);
+    const grown = async (): Promise<unknown> => {
+      await log.createTopics([{ ...pages, partitions: 2 }]);
+      return await log.append([{ ...record, partition: 1, value: 'grown' }]);
+    };
+    expect(await nextAfter(grown)).toEqual([1, 'grown']);
+    await reading.close();
+  });
+
   it('keeps one record per key of a compacted topic, and a tombstone for the configured time', async () => {
     let nowMs = 1_000_000;
     await using log = await sqliteTopicLog({ file: join(temporaryFolder(), 'log.db'), now: () => nowMs, tombstoneRetentionMs: 60_000 });
