@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-import { lastLines, runCommand } from './command.ts';
 import { KafkaBrokerError } from './kafka-broker-error.ts';
 import { makeOnce } from './make-once.ts';
+import { download, pomWith } from './maven.ts';
 
 /** The releases of Kafka that `startKafkaBroker` can run. */
 export type KafkaVersion = '3.9.2' | '4.3.1';
@@ -17,24 +17,18 @@ export const defaultVersion: KafkaVersion = '4.3.1';
  * Maven project with the jars to download: the broker with all compression codecs, a logger, and the console tools without their other
  * dependencies.
  */
-const pomOf = (version: KafkaVersion): string => `<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>headgate</groupId>
-  <artifactId>kafka-for-tests</artifactId>
-  <version>1</version>
-  <packaging>pom</packaging>
-  <dependencies>
+const pomOf = (version: KafkaVersion): string =>
+  pomWith(
+    'kafka-for-tests',
+    `  <dependencies>
     <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${version}</version></dependency>
     <dependency>
       <groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>${version}</version>
       <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
     </dependency>
     <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
-  </dependencies>
-</project>
-`;
-
-const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies';
+  </dependencies>`,
+  );
 
 /** Returns the folder for everything that outlives a test: `$XDG_CACHE_HOME/headgate` or `~/.cache/headgate`. */
 export function cacheFolder(environment: NodeJS.ProcessEnv): string {
@@ -68,25 +62,9 @@ export async function kafkaClassPath(environment: NodeJS.ProcessEnv, version: Ka
     if (namedJars(environment, version) !== undefined)
       throw new KafkaBrokerError(`HEADGATE_KAFKA_JARS names ${folder}, which isn't there.`);
     onFetch?.();
-    await makeOnce(folder, async (unfinished) => fetchJars(unfinished, environment, version));
+    await makeOnce(folder, (unfinished) => download(`Kafka ${version}`, pomOf(version), 'copy-dependencies', unfinished, environment));
   }
   const jars = (await readdir(folder)).filter((name) => name.endsWith('.jar')).toSorted();
   if (jars.length === 0) throw new KafkaBrokerError(`There are no jars in ${folder}. Remove that folder, or correct HEADGATE_KAFKA_JARS.`);
   return jars.map((name) => join(folder, name)).join(':');
-}
-
-async function fetchJars(folder: string, environment: NodeJS.ProcessEnv, version: KafkaVersion): Promise<void> {
-  const project = `${folder}.pom`;
-  await mkdir(project, { recursive: true });
-  try {
-    await writeFile(join(project, 'pom.xml'), pomOf(version));
-    // Maven takes the home folder from the user database, not from HOME.
-    const repository = `-Dmaven.repo.local=${join(homedir(), '.m2', 'repository')}`;
-    const copied = [copyDependencies, '-DincludeScope=runtime', `-DoutputDirectory=${join(project, 'jars')}`];
-    const { status, output } = await runCommand('mvn', ['-B', '-ntp', repository, ...copied], { environment, folder: project });
-    if (status !== 0) throw new KafkaBrokerError(`Maven couldn't download Kafka ${version}:\n${lastLines(output)}`);
-    await rename(join(project, 'jars'), folder);
-  } finally {
-    await rm(project, { recursive: true, force: true });
-  }
 }

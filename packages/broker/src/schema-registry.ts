@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lastLines, runCommand } from './command.ts';
+import { runCommand } from './command.ts';
 import { freePorts } from './free-ports.ts';
 import { cacheFolder } from './jars.ts';
 import { startJava } from './java-process.ts';
 import { findJava } from './java.ts';
 import { KafkaBrokerError } from './kafka-broker-error.ts';
 import { makeOnce } from './make-once.ts';
+import { download, pomWith } from './maven.ts';
 
 /** A real schema registry: Apicurio, which keeps its schemas in memory. It ends with this process. */
 export interface SchemaRegistryServer extends AsyncDisposable {
@@ -26,22 +27,18 @@ const JAR = `apicurio-registry-app-${VERSION}-runner.jar`;
 /** The parent of Apicurio's POM isn't published in this version. Nothing of it is needed, so that an empty one does. */
 const PARENT = `<project><modelVersion>4.0.0</modelVersion><groupId>io.apicurio</groupId><artifactId>apicurio-registry</artifactId><version>${VERSION}</version><packaging>pom</packaging></project>`;
 
-const pomOf = (repository: string): string => `<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>headgate</groupId>
-  <artifactId>registry-for-tests</artifactId>
-  <version>1</version>
-  <packaging>pom</packaging>
-  <dependencies>
+const pomOf = (repository: string): string =>
+  pomWith(
+    'registry-for-tests',
+    `  <dependencies>
     <dependency>
       <groupId>io.apicurio</groupId><artifactId>apicurio-registry-app</artifactId><version>${VERSION}</version>
       <type>tar.gz</type><classifier>all</classifier>
       <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
     </dependency>
   </dependencies>
-  <repositories><repository><id>parent</id><url>file://${repository}</url></repository></repositories>
-</project>
-`;
+  <repositories><repository><id>parent</id><url>file://${repository}</url></repository></repositories>`,
+  );
 
 function folderOf(environment: NodeJS.ProcessEnv): string {
   return join(cacheFolder(environment), `apicurio-${createHash('sha256').update(pomOf('')).digest('hex').slice(0, 12)}`);
@@ -90,16 +87,9 @@ async function isReady(url: string): Promise<boolean> {
 }
 
 async function fetched(folder: string, environment: NodeJS.ProcessEnv): Promise<void> {
-  const project = `${folder}.pom`;
-  const parent = join(project, 'parent/io/apicurio/apicurio-registry', VERSION);
+  const repository = `${folder}.parent`;
+  const parent = join(repository, 'io/apicurio/apicurio-registry', VERSION);
   await mkdir(parent, { recursive: true });
   await writeFile(join(parent, `apicurio-registry-${VERSION}.pom`), PARENT);
-  await writeFile(join(project, 'pom.xml'), pomOf(join(project, 'parent')));
-  const unpack = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:unpack-dependencies';
-  const { status, output } = await runCommand('mvn', ['-B', '-ntp', unpack, `-DoutputDirectory=${join(project, 'all')}`], {
-    environment,
-    folder: project,
-  });
-  if (status !== 0) throw new KafkaBrokerError(`Maven couldn't download Apicurio ${VERSION}:\n${lastLines(output)}`);
-  await rename(join(project, 'all'), folder);
+  await download(`Apicurio ${VERSION}`, pomOf(repository), 'unpack-dependencies', folder, environment);
 }
