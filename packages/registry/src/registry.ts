@@ -63,7 +63,7 @@ const ANSWER_WITHIN_MS = 10_000;
 export function schemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
   const codecs = new Map<number, Promise<Codec | undefined>>();
 
-  const idOf = async (topic: string, codec: Codec, signal: AbortSignal): Promise<number> => {
+  const idOf = async (topic: string, codec: Codec, signal?: AbortSignal): Promise<number> => {
     const subject = encodeURIComponent(`${topic}-value`);
     const path = options.register === false ? `/subjects/${subject}` : `/subjects/${subject}/versions`;
     const { id } = await sent(options, path, signal, schemaOf(codec));
@@ -99,7 +99,7 @@ export function schemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
         return (value) => Buffer.concat([header, codec.encode(value)]);
       },
     }),
-    async check(topic, codec, signal = new AbortController().signal) {
+    async check(topic, codec, signal) {
       if (options.register === false) return void (await idOf(topic, codec, signal));
       const subject = encodeURIComponent(`${topic}-value`);
       const path = `/compatibility/subjects/${subject}/versions/latest?verbose=true`;

@@ -41,7 +41,8 @@ export function logEventWords(event: LogEvent): string {
 }
 
 /**
- * Returns a function that describes events about the log. It reports each outage and each recovery once, however often an event repeats. A recovery includes the duration of the outage.
+ * Returns a function that describes events about the log. It reports each outage and each recovery once, however often an event repeats. A
+ * recovery includes the duration of the outage.
  */
 export function logLines({ clock }: { readonly clock: Clock }): (event: LogEvent) => string | undefined {
   let sinceMs: number | undefined;
