@@ -120,6 +120,6 @@ it('docs/start.md shows the output of its commands', async () => {
     ['run', 130],
     ['plan', 0],
     ['run', 0],
-    ['read followers.ids --values --max 2', 0],
+    ['read followers.ids --key @alpha --values --max 2', 0],
   ]);
 });
