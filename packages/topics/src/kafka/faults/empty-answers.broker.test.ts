@@ -1,29 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, describe, inject, it } from 'vitest';
+import { describe, inject, it } from 'vitest';
 import type { AvailabilityChange } from '../../availability.ts';
 import { kafkaTopicLog } from '../index.ts';
-import { Cluster } from '../client/cluster.ts';
 import type { FetchedPartition } from '../requests/fetch.ts';
-import type { Answered, PartitionAnswers, Request } from '../requests/request.ts';
+import type { PartitionAnswers } from '../requests/request.ts';
 import type { Metadata } from '../requests/topics.ts';
+import { forgeAnswers, forgetForgeries } from './forged-answers.fixture.ts';
 
 const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-const exchange = Reflect.get(Cluster.prototype, 'exchange');
-
-/** Lets `forge` change the responses to requests of this kind. */
-function forgeAnswers<Forged>(api: string, forge: (answered: Answered<Forged>, asked: string) => Answered<Forged>): void {
-  Cluster.prototype.exchange = async function <Options, Answer>(
-    this: Cluster,
-    asked: string,
-    request: Request<Options, Answer>,
-    options: Options,
-  ): Promise<Answered<Answer>> {
-    const answered = (await exchange.call(this, asked, request as never, options)) as Answered<never>;
-    return request.api === api ? (forge(answered, asked) as Answered<never>) : answered;
-  };
-}
+forgetForgeries();
 
 /** Makes the next `count` metadata responses list no broker. The returned function tells how many are left; negative numbers count later ones. */
 function forgeNoBrokers(count: number): () => number {
@@ -41,10 +28,6 @@ function forgeSlowRemoteStorage(isSlow: () => boolean): void {
 }
 
 describe.skipIf(why !== undefined)(`a response without brokers${because}`, { timeout: 60_000 }, () => {
-  afterEach(() => {
-    Cluster.prototype.exchange = exchange;
-  });
-
   it.for([1, 10])('is requested again: %i times', async (count, { expect }) => {
     const opening = forgeNoBrokers(count);
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
@@ -79,10 +62,6 @@ describe.skipIf(why !== undefined)(`a response without brokers${because}`, { tim
 });
 
 describe.skipIf(why !== undefined)(`a response without records from a partition that has some${because}`, () => {
-  afterEach(() => {
-    Cluster.prototype.exchange = exchange;
-  });
-
   it.for([true, false])('is requested again, and reported as a wait: no record is skipped (follow: %s)', async (follow, { expect }) => {
     let isSlow = false;
     forgeSlowRemoteStorage(() => isSlow);
@@ -110,10 +89,6 @@ describe.skipIf(why !== undefined)(`a response without records from a partition 
 });
 
 describe.skipIf(why !== undefined)(`a response without partitions because a quota is used up${because}`, () => {
-  afterEach(() => {
-    Cluster.prototype.exchange = exchange;
-  });
-
   it('is requested again on the same connection, and nothing is reported', async ({ expect }) => {
     const changes: AvailabilityChange[] = [];
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1, onAvailability: (change) => changes.push(change) });

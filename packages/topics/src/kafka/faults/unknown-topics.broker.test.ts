@@ -1,19 +1,19 @@
 import type { Admin } from 'kafkajs';
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type ExpectStatic, afterAll, beforeAll, describe, inject, it } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import type { LaneTransaction, LaneWriter, TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
-import { plainKafka } from './committed-records.fixture.ts';
+import type { Metadata } from '../requests/topics.ts';
+import { createTopics, plainKafka } from './committed-records.fixture.ts';
+import { forgeAnswers, forgetForgeries } from './forged-answers.fixture.ts';
 
 const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
-/**
- * How long a topic stays unknown: longer than a response takes (a few ms), and shorter than the time for which the driver repeats its query (1 s).
- */
-const UNKNOWN_FOR_MS = 300;
+/** UNKNOWN_TOPIC_OR_PARTITION. */
+const UNKNOWN = 3;
 const OWN = randomUUID();
+forgetForgeries();
 
 describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, () => {
   let log: TopicLog;
@@ -27,10 +27,20 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
     await Promise.allSettled([admin.disconnect(), log.close()]);
   });
 
-  async function made(topic: string, compacted = false): Promise<void> {
-    const configEntries = compacted ? [{ name: 'cleanup.policy', value: 'compact' }] : [];
+  async function made(topic: string): Promise<void> {
     // Don't wait for the leaders here: waiting is the driver's task under test, and kafkajs gives up if the broker doesn't know the topic yet.
-    await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }], waitForLeaders: false });
+    await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: false });
+  }
+
+  /** Makes the first response that has `topic` call it unknown, as from a broker that lags behind. The returned function counts these responses. */
+  function forgeUnknown(topic: string): () => number {
+    let count = 0;
+    forgeAnswers<Metadata>('Metadata', (answered) => {
+      if (count > 0 || !answered.answer.topicMetadata.some((described) => described.topic === topic)) return answered;
+      count += 1;
+      return { ...answered, answer: { ...answered.answer, topicMetadata: [{ topic, topicErrorCode: UNKNOWN, partitionMetadata: [] }] } };
+    });
+    return () => count;
   }
 
   async function keys(topic: string): Promise<readonly (string | null)[]> {
@@ -52,12 +62,12 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
     },
   ])('a topic that is unknown for a moment is $what all the same', async ({ what, compacted, ask, answer }, { expect }) => {
     const topic = `late-${what.replaceAll(' ', '-')}-${OWN}`;
-    const asked = ask(topic);
-    asked.catch(() => undefined);
-    // oxlint-disable-next-line machine/no-sleep -- no event shows that the driver has asked in vain
-    await sleep(UNKNOWN_FOR_MS);
-    await made(topic, compacted);
-    expect(await asked).toEqual(answer);
+    await createTopics(admin, [
+      { topic, numPartitions: 1, configEntries: compacted ? [{ name: 'cleanup.policy', value: 'compact' }] : [] },
+    ]);
+    const timesUnknown = forgeUnknown(topic);
+    expect(await ask(topic)).toEqual(answer);
+    expect(timesUnknown()).toBe(1);
   });
 
   it('missing topics are reported, however many are requested, and validateOnly creates none', async ({ expect }) => {
