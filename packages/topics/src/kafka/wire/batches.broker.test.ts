@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { promisify } from 'node:util';
+import { inspect, promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import kafkajs, {
   type Admin,
   CompressionTypes,
+  type InstrumentationEvent,
   Kafka,
   type KafkaConfig,
   type KafkaMessage,
@@ -26,9 +27,11 @@ import { BatchSplitter } from './split-batches.ts';
 import { plainMessages } from './wire-bytes.fixture.ts';
 
 const { why: reason, ...broker } = inject('kafkaBroker');
-const at = { partition: 0, timestampMs: 1_795_000_000_000 };
+// The broker deletes records that are older than a week, so these are new.
+const at = { partition: 0, timestampMs: Date.now() };
 const all = { timestampMs: at.timestampMs, maxBytes: 1e9, compression: COMPRESSIONS.none };
 const TYPES = { none: CompressionTypes.None, gzip: CompressionTypes.GZIP, zstd: CompressionTypes.ZSTD };
+const READS_WITHIN_MS = 25_000;
 const splitter = new BatchSplitter();
 kafkajs.CompressionCodecs[CompressionTypes.ZSTD] = () => ({
   compress: ({ buffer }: { readonly buffer: Buffer }) => COMPRESSIONS.zstd.compress(buffer),
@@ -109,20 +112,34 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
     await producer.disconnect();
   }
 
+  /** Rejects with what kafkajs's consumer did if it hasn't read the records in time. */
   async function read(topic: string, count: number): Promise<KafkaMessage[]> {
     const consumer = kafka.consumer({ groupId: randomUUID(), maxWaitTimeInMs: 200 });
-    await consumer.connect();
-    await consumer.subscribe({ topic, fromBeginning: true });
     const found: KafkaMessage[] = [];
     const all = Promise.withResolvers<void>();
-    await consumer.run({
-      eachMessage: async ({ message }) => {
-        found.push(message);
-        if (found.length === count) all.resolve();
-      },
-    });
-    await all.promise;
-    await consumer.disconnect();
+    const did: string[] = [];
+    for (const event of Object.values(consumer.events)) {
+      consumer.on(event, ({ payload }: InstrumentationEvent<unknown>) => {
+        did.push(`${event} ${inspect(payload, { breakLength: Infinity })}`);
+      });
+    }
+    const late = (): void =>
+      all.reject(new Error(`kafkajs read ${found.length} of ${count} records of ${topic}. It did:\n${did.slice(-30).join('\n')}`));
+    const timer = setTimeout(late, READS_WITHIN_MS);
+    try {
+      await consumer.connect();
+      await consumer.subscribe({ topic, fromBeginning: true });
+      await consumer.run({
+        eachMessage: async ({ message }) => {
+          found.push(message);
+          if (found.length === count) all.resolve();
+        },
+      });
+      await all.promise;
+    } finally {
+      clearTimeout(timer);
+      await consumer.disconnect();
+    }
     return found;
   }
 
