@@ -60,7 +60,8 @@ export async function openJournalledLane(options: OpenJournalledLaneOptions): Pr
     const inherited = await inheritedBudgets(journals, state.topic, number, lanes);
     return { lane, journal: laneJournal(lane, clock, inherited, lanes, grantsAhead) };
   } catch (error) {
-    await lane.close();
+    // Closing it would write that nothing is finished yet, and the next run would take this for the lane's state.
+    await lane.abandon();
     throw error;
   }
 }

@@ -64,6 +64,8 @@ export interface Lane {
   readonly slowestCommitMs: number;
   /** Writes pending changes, then releases the lane. */
   close(): Promise<void>;
+  /** Releases the lane without writing anything to its state. */
+  abandon(): Promise<void>;
 }
 
 export interface OpenLaneOptions {
@@ -183,6 +185,7 @@ export async function openLane({
       await committer.commit({ records: [] }).catch(() => undefined);
       await writer.close();
     },
+    abandon: () => writer.close(),
   };
 }
 

@@ -445,6 +445,21 @@ test('a partition that is added to the requests topic during the run is no lane:
   expect(await running.stop()).toMatchObject({ failures: [{ code: 'HEADGATE_TOPIC_MISMATCH', message }] });
 });
 
+test('a lane whose state is lost is refused by every run, and none of them writes a state', async () => {
+  await using place = await temporaryLog();
+  const { log } = place;
+  const lists = { shelves: ['a'] };
+  expect(await (await start({ log, pipelines: [pipeline()(lists)] })).done).toMatchObject({ outcome: 'done' });
+  // An empty topic takes the place of the one that has the state.
+  const topics = { names: { 'shelves.state': 'recreated' } };
+  for (let again = 0; again < 2; again += 1) {
+    const running = start({ log, pipelines: [pipeline()(lists)], topics });
+    await expect(running.then(({ done }) => done)).rejects.toMatchObject({ code: 'HEADGATE_STATE_LOST', loss: 'state' });
+  }
+  expect(await itemsOf(log)).toEqual(wanted('a'));
+  expect([...(await log.readState('recreated', 0)).keys()]).toEqual([]);
+});
+
 test('topics have a prefix; custom names are used without it', async () => {
   await using place = await temporaryLog();
   const topics = { prefix: 'prod.', names: { 'shelves.records': 'team.items', 'headgate.state': 'team.state' } };
