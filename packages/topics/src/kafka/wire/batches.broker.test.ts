@@ -171,7 +171,6 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
         value: Buffer.from('😀'.repeat(5000)).toString('hex'),
       });
     },
-    60_000,
   );
 
   it('arrive in order if one transaction has several', async () => {
