@@ -42,3 +42,7 @@ it('only topics can be created by another user', () => {
   expect(new MissingRightError([create]).message).toMatch(/\(kafka-acls\.sh --add\), or create them yourself\.$/u);
   expect(new MissingRightError([create, write]).message).toMatch(/\(kafka-acls\.sh --add\)\.$/u);
 });
+
+it('ends a run, because waiting doesn’t grant a right', () => {
+  expect(new MissingRightError([right('Write', 'topic', 'pages')]).retryable).toBe(false);
+});

@@ -13,7 +13,7 @@ export interface MissingRight {
   readonly name: string;
 }
 
-/** The brokers know the log's user, but this user lacks rights. A retry can succeed after the rights are granted, without reopening the log. */
+/** The brokers know the log's user, but this user lacks rights. After they are granted, the same call succeeds, without reopening the log. */
 export class MissingRightError extends TopicLogError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'MissingRightError';
@@ -26,7 +26,6 @@ export class MissingRightError extends TopicLogError {
     super(
       {
         code: 'HEADGATE_MISSING_RIGHT',
-        retryable: true,
         message: `This user lacks ${rightsWords(sorted).join('; ')}. Grant it on the brokers (kafka-acls.sh --add)${orMade}.`,
       },
       options,

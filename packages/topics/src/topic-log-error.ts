@@ -51,7 +51,7 @@ export interface TopicLogErrorOptions {
   readonly code: TopicLogErrorCode;
   /** Says what happened, where, and what to do. */
   readonly message: string;
-  /** True if the same call can succeed later without a change of the program. Default false. */
+  /** True if the same call can succeed later without a change of the program or of a user's rights. Default false. */
   readonly retryable?: boolean;
 }
 
@@ -61,7 +61,7 @@ export class TopicLogError extends Error {
   override readonly name: string = 'TopicLogError';
   /** Identifies the case. A new release can add cases. */
   readonly code: TopicLogErrorCode;
-  /** True if the same call can succeed later without a change of the program. */
+  /** True if the same call can succeed later without a change of the program or of a user's rights. */
   readonly retryable: boolean;
 
   constructor({ code, message, retryable = false }: TopicLogErrorOptions, options?: ErrorOptions) {

@@ -92,7 +92,7 @@ describe.skipIf(why !== undefined).concurrent(`rights on brokers${because}`, () 
         () => undefined,
         (error: unknown) => error,
       );
-      expect(failure).toMatchObject({ code: 'HEADGATE_MISSING_RIGHT', retryable: true });
+      expect(failure).toMatchObject({ code: 'HEADGATE_MISSING_RIGHT', retryable: false });
       expect(String(failure)).toContain(`This user lacks ${told}. Grant it on the brokers`);
       await broker.give(user, lacks);
       // Brokers learn of a right a moment after it was granted.
