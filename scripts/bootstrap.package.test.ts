@@ -1,7 +1,8 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, mkdtempDisposable, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -50,6 +51,24 @@ it.each([
   const { PATH = '' } = process.env;
   const bootstrap = [process.execPath, 'scripts/bootstrap.mjs', 'sh', '-c', 'echo "$*"', 'sh', '--default', 'run', '--sandbox', '--'];
   expect(await run([...bootstrap, ...given], { cwd: ROOT, env: { PATH } })).toEqual({ code: 0, stdout: `${expected}\n`, stderr: '' });
+});
+
+it('npm test ends its tests when a signal ends it, and ends after them', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'headgate-signal-'));
+  const program = `#!/bin/sh\ntrap 'sleep 1; echo ended; exit 0' TERM\necho started\nwhile kill -0 $PPID; do sleep 0.1; done\n`;
+  await writeFile(join(folder.path, 'vitest'), program, { mode: 0o755 });
+  const child = spawn(process.execPath, ['scripts/test.mjs', 'some'], {
+    cwd: ROOT,
+    env: { ...process.env, PATH: `${folder.path}:${process.env['PATH']}` },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  let output = '';
+  for await (const text of child.stdout.setEncoding('utf8')) {
+    output += text as string;
+    if (output === 'started\n') child.kill('SIGTERM');
+  }
+  expect([output, ...(await ended)]).toEqual(['started\nended\n', 130, null]);
 });
 
 describe('scripts/bootstrap.mjs in a fresh clone', { timeout: 120_000 }, () => {

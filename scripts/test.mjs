@@ -31,24 +31,37 @@ const chosen = projects.flatMap((name) => ['--project', name]);
 const isAll = given.length === 0;
 process.env.HEADGATE_MACHINE = machine();
 
-// Only these parts use the build output.
-const needed = isAll ? checks : checks.filter((name) => name === 'build');
-const checked = needed.length > 0 ? await turbo(needed) : { status: 0, failed: [] };
-for (const file of globSync(TOTALS)) rmSync(file);
-const tested = isAll && tests.length > 0 ? await testPackages() : await testOnce([...chosen, ...given]);
-const { passed, failures, skipped, reasons } = tested;
-// A task that has failed without a failed test says why in its output.
-const tasks = [...checked.failed, ...tested.failed];
-const lines = [
-  ...reasons,
-  ...failures.map(({ name, reason }) => `failed: ${name}: ${reason}\n`),
-  ...tasks.map((name) => `failed: ${name}: its output is above\n`),
-  `${passed} passed, ${failures.length + tasks.length} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`,
-];
-const summary = lines.join('');
-process.stdout.write(summary);
-if (process.env.HEADGATE_SUMMARY_FILE) appendFileSync(process.env.HEADGATE_SUMMARY_FILE, `${part}: ${summary}`);
-process.exitCode = tested.status || checked.status;
+/** Aborted when a signal tells this process to end. */
+const ending = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => ending.abort());
+
+try {
+  await runPart();
+} catch (error) {
+  if (!ending.signal.aborted) throw error;
+  process.exitCode = 130;
+}
+
+async function runPart() {
+  // Only these parts use the build output.
+  const needed = isAll ? checks : checks.filter((name) => name === 'build');
+  const checked = needed.length > 0 ? await turbo(needed) : { status: 0, failed: [] };
+  for (const file of globSync(TOTALS)) rmSync(file);
+  const tested = isAll && tests.length > 0 ? await testPackages() : await testOnce([...chosen, ...given]);
+  const { passed, failures, skipped, reasons } = tested;
+  // A task that has failed without a failed test says why in its output.
+  const tasks = [...checked.failed, ...tested.failed];
+  const lines = [
+    ...reasons,
+    ...failures.map(({ name, reason }) => `failed: ${name}: ${reason}\n`),
+    ...tasks.map((name) => `failed: ${name}: its output is above\n`),
+    `${passed} passed, ${failures.length + tasks.length} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`,
+  ];
+  const summary = lines.join('');
+  process.stdout.write(summary);
+  if (process.env.HEADGATE_SUMMARY_FILE) appendFileSync(process.env.HEADGATE_SUMMARY_FILE, `${part}: ${summary}`);
+  process.exitCode = tested.status || checked.status;
+}
 
 async function testPackages() {
   const broker = (await isCached('test:broker')) ? undefined : await startSharedBroker();
@@ -112,15 +125,17 @@ function machine() {
   return createHash('sha256').update(JSON.stringify(found)).digest('hex');
 }
 
+/** Runs a command. If a signal ends this process, ends the command, waits until it has ended, and rejects. */
 function run(command, args, options, onText = () => undefined) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { shell: process.platform === 'win32', ...options });
+    const child = spawn(command, args, { signal: ending.signal, ...options });
     let output = '';
+    let failure;
     child.stdout?.setEncoding('utf8').on('data', (text) => {
       output += text;
       onText(text);
     });
-    child.on('error', reject);
-    child.on('close', (status, signal) => resolve({ status: signal ? 130 : (status ?? 1), output }));
+    child.on('error', (error) => (failure = error));
+    child.on('close', (status) => (failure === undefined ? resolve({ status: status ?? 1, output }) : reject(failure)));
   });
 }
