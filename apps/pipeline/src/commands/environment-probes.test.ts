@@ -1,10 +1,11 @@
 import { readdir } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { bearer } from '@headgate/auth';
-import { definePipeline, walk } from '@headgate/pipeline';
+import { type Pipeline, definePipeline, walk } from '@headgate/pipeline';
 import { defineSource } from '@headgate/sources';
 import { systemClock } from '@headgate/throttle';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { BOOKS, ENV, configFolder } from '../config/config-folder.fixture.ts';
@@ -22,6 +23,14 @@ it('reports whether a missing log can be created, and leaves nothing behind', as
     message: expect.stringMatching(/^can't be created: .*a-file isn't writable \(ENOTDIR\)\. Name a file/u),
   });
   expect((await readdir(cwd)).toSorted()).toEqual(['a-file', 'headgate.yaml']);
+});
+
+it('counts no topics if every section has problems', async () => {
+  const cwd = await configFolder({ 'headgate.yaml': BOOKS });
+  await using log = await sqliteTopicLog({ file: join(cwd, 'headgate.db') });
+  await log.createTopics([{ name: 'other', partitions: 1 }]);
+  expect(await probed(cwd, 'headgate.db')).toMatchObject({ message: 'can be read and written, 7 topics will be created' });
+  expect(await probed(cwd, 'headgate.db', [])).toMatchObject({ message: 'can be read and written' });
 });
 
 it('reports a pipeline that works with one lane only, as a run does', async () => {
@@ -70,8 +79,13 @@ function contextIn(cwd: string): CommandContext {
   return { ...streams, file: 'headgate.yaml', cwd, env: ENV, clock: systemClock(), signal, json: false };
 }
 
-async function probed(cwd: string, file: string): Promise<ProbeResult | undefined> {
+/** The first probe's result. `pipelines`: those without problems. Default: all. */
+async function probed(cwd: string, file: string, pipelines?: readonly Pipeline[]): Promise<ProbeResult | undefined> {
   const { config } = await loadConfig({ cwd, env: ENV });
-  const valid = { ...config, topics: { ...config.topics, driver: 'sqlite', file: resolve(cwd, file) } as const };
+  const valid = {
+    ...config,
+    ...(pipelines !== undefined && { pipelines }),
+    topics: { ...config.topics, driver: 'sqlite', file: resolve(cwd, file) } as const,
+  };
   return await environmentProbes(valid, false, contextIn(cwd))[0]?.run();
 }

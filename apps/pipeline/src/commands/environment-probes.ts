@@ -121,7 +121,9 @@ async function checkOpenLog(log: TopicLog, config: ConfigOfLog, context: Command
   const openDeadLetters = await countOpenOf({ log, group, pipelines, names: topicNames(topics) });
   warnings.push(...openDeadLetterLines(openDeadLetters, commandsFor(context)));
   const growth = made.grown.length === 0 ? '' : `, partitions will be added to ${growthWords(made.grown)}`;
-  return { ok: true, message: `${found}, ${topicsToMake(made.created)}${growth}`, warnings, openDeadLetters };
+  // Topics of sections with problems aren't known.
+  const message = pipelines.length === 0 ? found : `${found}, ${topicsToMake(made.created)}${growth}`;
+  return { ok: true, message, warnings, openDeadLetters };
 }
 
 function topicsToMake({ length }: readonly string[]): string {
