@@ -91,6 +91,16 @@ const settings = z.strictObject({
     .exactOptional()
     .describe('Format of the records. `avro` needs an .avsc in `schema`, `protobuf` a .proto. Default: `format` of the section.'),
   every: duration().exactOptional().describe('Interval after which this stream is requested again. Default: `every` of the section.'),
+  compact: z
+    .boolean()
+    .exactOptional()
+    .describe("Keep only the newest record of each key. Needs `key`; the topic's number of partitions can't change. Default: false."),
+  partitions: z
+    .int()
+    .min(1)
+    .max(1_024)
+    .exactOptional()
+    .describe("Number of partitions, of which a record's key selects one. Default: one per lane; 1 with `compact`."),
   cost: z.int().positive().exactOptional().describe('Units that a request uses in each budget.'),
   to: z
     .string()
@@ -127,6 +137,8 @@ function* streamFlaws(given: z.output<typeof settings>): Generator<Flaw> {
   if (body !== undefined && (body === null || isTemplate(body)))
     yield [['body'], 'is a text or a single value. Write JSON with members, as in { state: open }: other formats are not sent.'];
   if (body !== undefined && form !== undefined) yield [['form'], "can't be combined with body. Keep one of them."];
+  if (given.compact === true && given.key === undefined)
+    yield [['compact'], 'keeps the newest record of each key, and these have none. Write key, such as $.id.'];
   if (every !== undefined && by?.parent !== undefined)
     yield [['every'], `has no effect here: records of ${by.parent} ask for this stream. Write every there, or beside streams.`];
   for (const [method, address] of Object.entries({ get, post })) {
@@ -192,6 +204,11 @@ function* sectionFlaws(section: Checked): Generator<Flaw> {
   if (strayed.length > 0) return;
   const streams = Object.values(streamsOf(section));
   for (const [name, message] of formatFlaws(streams, section)) yield [['streams', name, 'format'], message];
+  for (const { name, topic, compact = false, partitions } of streams) {
+    const other = streams.find((one) => one.topic === topic && ((one.compact ?? false) !== compact || one.partitions !== partitions));
+    if (other !== undefined)
+      yield [['streams', name, 'to'], `names the topic of ${other.name}. Write the same compact and partitions in both streams.`];
+  }
   const bodyless = streams.find(({ method, body, form, pages }) => method === 'GET' || (body ?? form ?? pages?.size?.body) === undefined);
   for (const [i, { body }] of credentials.entries())
     if (body !== undefined && bodyless !== undefined)

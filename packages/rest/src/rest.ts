@@ -153,17 +153,19 @@ function topicsOf(streams: Streams): TopicMap {
   const topics = Array.from(
     Map.groupBy(all, (stream) => stream.topic),
     // The schema only describes the values: `flawOf` checks records, in which long numbers are objects.
-    ([to, some]) => [to, topic({ value: z.unknown().meta(recordSchema(some)), ...formatOf(some) })] as const,
+    ([to, some]) => [to, topic({ value: z.unknown().meta(recordSchema(some)), ...topicSettingsOf(some) })] as const,
   );
   const hasPages = all.some(({ pages }) => pages !== undefined);
   return { ...Object.fromEntries(topics), ...(hasPages && { walks: topic({ value: walkRecord }) }) };
 }
 
-/** The format of a topic, and its schema in the language of the format. Streams of a topic have the same. */
-function formatOf([first]: readonly Stream[]): Pick<TopicDefinition<unknown>, 'format' | 'schema'> {
-  const { format, schema } = first ?? {};
+/** The settings of a topic, with its schema in the language of its format. Streams of a topic have the same. */
+function topicSettingsOf([first]: readonly Stream[]): Pick<TopicDefinition<unknown>, 'format' | 'schema' | 'partitions' | 'compacted'> {
+  const { format, schema, partitions, compact: compacted } = first ?? {};
   return {
     ...(format !== undefined && { format }),
+    ...(partitions !== undefined && { partitions }),
+    ...(compacted !== undefined && { compacted }),
     ...(schema !== undefined && schema.format !== 'json-schema' && { schema: schema.text }),
   };
 }

@@ -141,6 +141,11 @@ export interface NewTopicSpec extends TopicSpec {
    * warning. Default false: they are refused, because a key can belong to one of them.
    */
   readonly namesPartitions?: boolean;
+  /**
+   * True if a record's key selects its partition, and the topic is compacted: an existing topic with more or fewer partitions is refused, because it
+   * would keep a newest record of one key in two partitions. Default false: partitions are added.
+   */
+  readonly fixedPartitions?: boolean;
 }
 
 /** The changes that `createTopics` made, or would make. */

@@ -28,8 +28,12 @@ export async function prepareTopics({ log, config, validateOnly = false, grow = 
   // Without pipelines, `topicSpecs` returns only the topic of the group's state.
   const [group] = topicSpecs([], { lanes: 1, names: topicNames(config.topics) });
   const isMissing = ({ name }: NewTopicSpec): boolean => made.created.includes(name);
-  if (group === undefined || !isMissing(group) || specs.every((spec) => isMissing(spec) || spec.compacted !== true)) return made;
+  if (group === undefined || !isMissing(group) || specs.every((spec) => isMissing(spec) || !isState(spec))) return made;
   return { ...made, warnings: [...made.warnings, withoutGroupState(group.name)] };
+}
+
+function isState({ compacted, fixedPartitions }: NewTopicSpec): boolean {
+  return compacted === true && fixedPartitions !== true;
 }
 
 function withoutGroupState(topic: string): string {

@@ -40,9 +40,9 @@ export interface TopicDefinition<Value> {
    * with a custom serializer.
    */
   readonly contentType?: string;
-  /** Number of partitions, of which a record's key selects one. Default: one per lane, written only by that lane. */
+  /** Number of partitions, of which a record's key selects one. Default: one per lane, written only by that lane; 1 if `compacted`. */
   readonly partitions?: number;
-  /** Keeps only the newest record per key. Default: false. */
+  /** Keeps only the newest record per key. Its records need keys, and its number of partitions can't change. Default: false. */
   readonly compacted?: boolean;
 }
 
@@ -56,9 +56,10 @@ export interface SerializeContext {
 
 /** Defines a topic of a pipeline. `topics: { records: topic({ value: schema }) }` of the pipeline `issues` becomes `issues.records`. */
 export function topic<Value>(definition: TopicDefinition<Value>): TopicDefinition<Value> {
-  const { partitions = 1 } = definition;
+  const { partitions = 1, compacted = false } = definition;
   pipelineChecks('topic', 'HEADGATE_DEFINITION').whole({ partitions }, 1);
-  return definition;
+  // Lanes can write records of one key, and compaction compares those of one partition.
+  return compacted ? { ...definition, partitions } : definition;
 }
 
 /** Topics of a pipeline, by their names within it. */

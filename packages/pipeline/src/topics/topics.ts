@@ -50,8 +50,7 @@ export function topicSpecs(
     const own = Object.entries(pipeline.topics).map(([topic, definition]) => ({
       name: names(`${pipeline.name}.${topic}`),
       partitions: definition.partitions ?? partitions,
-      namesPartitions: true,
-      ...(definition.compacted === true && { compacted: true }),
+      ...(definition.compacted === true ? { compacted: true, fixedPartitions: true } : { namesPartitions: true }),
       minRecordBytes,
       ...(pipeline.usualBytes[topic] !== undefined && { usualRecordBytes: pipeline.usualBytes[topic] }),
     }));

@@ -66,6 +66,11 @@ export interface KafkaTopicLogOptions {
   readonly sasl?: KafkaSaslOptions;
   /** Replicas of each partition of the topics that this log creates. Default 3. */
   readonly replication?: number;
+  /**
+   * Settings of single topics, such as `retention.ms`: by the topic's name, and by Kafka's name of the setting. The log creates missing topics with
+   * them. `createTopics` warns of an existing topic that has other ones. Default: none.
+   */
+  readonly topicSettings?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Compression of written records. Default 'gzip'. */
   readonly compression?: 'none' | 'gzip' | 'zstd';
   /**
@@ -218,8 +223,10 @@ class KafkaTopicLog implements TopicLog {
   ): Promise<CreatedTopics> {
     this.#assertOpen();
     assertTopics(topics);
-    const { replication = 3 } = this.#options;
-    const { descriptions, ...done } = await this.#cluster.run((cluster) => createTopics({ cluster, topics, replication, validateOnly }));
+    const { replication = 3, topicSettings: settings = {} } = this.#options;
+    const { descriptions, ...done } = await this.#cluster.run((cluster) =>
+      createTopics({ cluster, topics, replication, settings, validateOnly }),
+    );
     this.#directory.note(descriptions);
     return done;
   }

@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { partitionForKey } from '../partition-for-key.ts';
 import { startOf } from '../read-start.ts';
 import { InvalidRecordError, TopicMismatchError } from '../topic-errors.ts';
-import type { CreatedTopics, LaneSpec, OffsetCommit, ReadOptions, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
+import type { CreatedTopics, LaneSpec, NewTopicSpec, OffsetCommit, ReadOptions, TopicInfo, TopicPartition } from '../topic-log.ts';
 import { openDatabase } from './database.ts';
 import { fileError } from './file-errors.ts';
 import { GroupOffsetTable } from './group-offset-table.ts';
@@ -40,8 +40,8 @@ export class LogStore {
   }
 
   /** Returns the topics that it created or enlarged; with `validateOnly`, those that it would, and the file stays unchanged. */
-  createTopics(specs: readonly TopicSpec[], validateOnly: boolean): Omit<CreatedTopics, 'warnings'> {
-    const create = (spec: TopicSpec): { readonly topic: string; readonly from: number; readonly to: number } => {
+  createTopics(specs: readonly NewTopicSpec[], validateOnly: boolean): Omit<CreatedTopics, 'warnings'> {
+    const create = (spec: NewTopicSpec): { readonly topic: string; readonly from: number; readonly to: number } => {
       const from = this.topics.fit(spec);
       if (!validateOnly) this.topics.create(spec, from);
       return { topic: spec.name, from, to: spec.partitions };

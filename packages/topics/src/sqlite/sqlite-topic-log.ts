@@ -12,6 +12,7 @@ import type {
   LaneSpec,
   LaneWriter,
   NewRecord,
+  NewTopicSpec,
   ReadOptions,
   RecordPosition,
   RecordLimit,
@@ -20,7 +21,6 @@ import type {
   TopicLog,
   TopicPartition,
   TopicReader,
-  TopicSpec,
 } from '../topic-log.ts';
 import { assertTopic } from './argument-checks.ts';
 import { CommitWatch } from './commit-watch.ts';
@@ -143,7 +143,7 @@ class SqliteTopicLog implements TopicLog {
   }
 
   async createTopics(
-    topics: readonly TopicSpec[],
+    topics: readonly NewTopicSpec[],
     { validateOnly = false }: { readonly validateOnly?: boolean } = {},
   ): Promise<CreatedTopics> {
     this.#assertOpen();

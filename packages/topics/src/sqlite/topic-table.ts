@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { TopicMismatchError, TopicUnknownError } from '../topic-errors.ts';
-import type { TopicInfo, TopicSpec } from '../topic-log.ts';
+import { fixedPartitionsReason } from '../fixed-partitions.ts';
+import type { NewTopicSpec, TopicInfo } from '../topic-log.ts';
 import { integer, text } from './column.ts';
 
 export interface StoredPartition {
@@ -68,7 +69,7 @@ export class TopicTable {
   }
 
   /** Returns a topic's present number of partitions; 0 if it is missing. Throws if it can't become the specified one. */
-  fit({ name, partitions, compacted = false }: TopicSpec): number {
+  fit({ name, partitions, compacted = false, fixedPartitions = false }: NewTopicSpec): number {
     const existing = this.find(name);
     if (existing === null) return 0;
     if (existing.compacted !== compacted) {
@@ -76,6 +77,8 @@ export class TopicTable {
       throw new TopicMismatchError({ topic: name, reason });
     }
     const found = existing.partitions.length;
+    if (fixedPartitions && found !== partitions)
+      throw new TopicMismatchError({ topic: name, reason: fixedPartitionsReason(found, partitions) });
     if (found > partitions) {
       const reason = `has ${found} partitions and can't shrink to ${partitions}. Request ${found} or more.`;
       throw new TopicMismatchError({ topic: name, reason, partitions: found });
@@ -84,7 +87,7 @@ export class TopicTable {
   }
 
   /** Creates a topic, or adds partitions to the `from` ones that it has. Call within a transaction. */
-  create({ name, partitions, compacted = false }: TopicSpec, from: number): void {
+  create({ name, partitions, compacted = false }: NewTopicSpec, from: number): void {
     if (from === 0) this.#insertTopic.run(name, compacted ? 1 : 0);
     for (let partition = from; partition < partitions; partition++) this.#insertPartition.run(name, partition);
   }

@@ -118,6 +118,58 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
     expect((await log.recordLimit(topic)).setting?.value).toBe(40_000);
   });
 
+  it('a topic gets the settings that are configured for it, and a warning later if it has others', async ({ expect }) => {
+    const name = `kept-${OWN}`;
+    const logWith = async (settings: Readonly<Record<string, string>>) =>
+      await kafkaTopicLog({ brokers: broker.brokers, replication: 1, topicSettings: { [name]: settings, other: { 'retention.ms': '1' } } });
+    await using first = await logWith({ 'retention.ms': '7200000', 'segment.ms': '3600000' });
+    await first.createTopics([{ name, partitions: 1 }]);
+    const found = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames: ['retention.ms', 'segment.ms', 'max.message.bytes'] }],
+    });
+    const entries = found.resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]) ?? [];
+    expect(Object.fromEntries(entries)).toEqual({ 'retention.ms': '7200000', 'segment.ms': '3600000', 'max.message.bytes': '8388608' });
+    expect((await first.createTopics([{ name, partitions: 1 }])).warnings).toEqual([]);
+    await using second = await logWith({ 'retention.ms': '-1', 'segment.ms': '3600000' });
+    expect((await second.createTopics([{ name, partitions: 1 }], { validateOnly: true })).warnings).toEqual([
+      `Topic "${name}" has retention.ms=7200000, but -1 is configured. Change it on the topic, or the configuration.`,
+    ]);
+  });
+
+  it('a setting that brokers refuse is an error that names it, also with validateOnly', async ({ expect }) => {
+    const name = `odd-${OWN}`;
+    await using odd = await kafkaTopicLog({
+      brokers: broker.brokers,
+      replication: 1,
+      topicSettings: { [name]: { 'retention.ms': 'week' } },
+    });
+    for (const validateOnly of [true, false]) {
+      const refused = odd.createTopics([{ name, partitions: 1 }], { validateOnly });
+      await expect(refused).rejects.toThrow(TopicMismatchError);
+      await expect(refused).rejects.toThrow(/can't be created: .*retention\.ms/u);
+    }
+  });
+
+  it.for([1, 3])(
+    'a compacted topic of records keeps its 2 partitions, and is refused if %i are configured',
+    async (partitions, { expect }) => {
+      const name = `compacted-${partitions}-${OWN}`;
+      const spec = { name, compacted: true, fixedPartitions: true };
+      await log.createTopics([{ ...spec, partitions: 2 }]);
+      const [found] = await log.listTopics([name]);
+      expect(found).toMatchObject({ compacted: true, partitions: 2 });
+      expect((await log.recordLimit(name)).setting?.value).toBe(8_388_608);
+      for (const validateOnly of [true, false]) {
+        const refused = log.createTopics([{ ...spec, partitions }], { validateOnly });
+        await expect(refused).rejects.toThrow(
+          `has 2 partitions, but ${partitions} are configured. In a compacted topic, that number can't change`,
+        );
+      }
+      expect((await log.listTopics([name]))[0]?.partitions).toBe(2);
+    },
+  );
+
   it('more partitions are accepted with a warning if each record names its partition', async ({ expect }) => {
     const name = `spare-${OWN}`;
     await made(name, {}, 6);

@@ -184,13 +184,14 @@ export const createPartitions: Request<
   read: topicRefusals,
 };
 
+const INVALID_CONFIG = 40;
+
 function topicRefusals(from: AnswerReader): Answered<void> {
   const throttleMs = from.int32();
   const codes = from.array(() => {
-    const refusal = { topic: from.string(), errorCode: from.int16() };
-    // Skip the error message.
-    from.string();
-    return refusal;
+    const [topic, errorCode, text] = [from.string(), from.int16(), from.string()];
+    // Only the broker knows which setting is invalid. Other errors have texts of our own.
+    return { topic, errorCode, ...(errorCode === INVALID_CONFIG && text !== '' && { text }) };
   });
   return { throttleMs, refusals: codes.filter(({ errorCode }) => errorCode !== 0), answer: undefined };
 }

@@ -10,7 +10,7 @@ const PARTITION = { partitionId: 0, leader: 1, replicas: [1] };
 test('a broker that knows a new topic describes it, in whatever order the brokers are asked', async () => {
   const { cluster, made } = laggingCluster();
   const topics = [{ name: 'records', partitions: 1 }];
-  const { created, descriptions } = await createTopics({ cluster, topics, replication: 1, validateOnly: false });
+  const { created, descriptions } = await createTopics({ cluster, topics, replication: 1, settings: {}, validateOnly: false });
   expect({ made, created, descriptions: [...descriptions] }).toEqual({
     made: ['records'],
     created: ['records'],
@@ -26,7 +26,7 @@ test.for([
   async ({ keepsRecords, retention }) => {
     const { cluster, settings } = laggingCluster();
     const topics = [{ name: 'records', partitions: 1, keepsRecords }];
-    await createTopics({ cluster, topics, replication: 1, validateOnly: false });
+    await createTopics({ cluster, topics, replication: 1, settings: {}, validateOnly: false });
     expect(settings).toEqual({
       'max.message.bytes': '8388608',
       'message.timestamp.type': 'LogAppendTime',
@@ -71,7 +71,7 @@ test('a topic with one replica causes a warning even if the metadata, which list
     },
   } as object as Cluster;
   const topics = [{ name: 'records', partitions: 1 }];
-  const { warnings: told } = await createTopics({ cluster, topics, replication: 1, validateOnly: true });
+  const { warnings: told } = await createTopics({ cluster, topics, replication: 1, settings: {}, validateOnly: true });
   expect(told).toEqual([expect.stringMatching(/^Topic "records" has one replica on a cluster of 3 brokers/u)]);
 });
 

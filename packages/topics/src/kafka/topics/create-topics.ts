@@ -8,15 +8,15 @@ import { partitionKey } from '../../topic-partition.ts';
 import { listOffsets } from '../requests/offsets.ts';
 import { createPartitions, createTopics as createTopicsRequest } from '../requests/topics.ts';
 import { assertCoordinators } from './coordinators.ts';
-import { type FoundTopic, isCompacted, mismatches, warnings } from './topic-requirements.ts';
+import { type FoundTopic, type TopicSettings, isCompacted, mismatches, warnings } from './topic-requirements.ts';
 import { withSettings } from './describe-topics.ts';
 import { lacksBrokers, withEnoughBrokers } from './enough-brokers.ts';
 import { topicMetadata } from './topic-metadata.ts';
 
 /** Brokers stamp the records of all topics, so that neither their ages nor a search by time depends on the clients' clocks. */
-const SETTINGS: Readonly<Record<string, string>> = { 'message.timestamp.type': 'LogAppendTime' };
-/** Settings of a compacted topic. Frequent compaction keeps the state that a lane reads small. */
-const STATE_SETTINGS: Readonly<Record<string, string>> = {
+const SETTINGS: TopicSettings = { 'message.timestamp.type': 'LogAppendTime' };
+/** Settings of a compacted topic. Frequent compaction keeps it, and what a lane reads of its state, small. */
+const COMPACTED_SETTINGS: TopicSettings = {
   'cleanup.policy': 'compact',
   'segment.bytes': '16777216',
   'segment.ms': '3600000',
@@ -24,10 +24,10 @@ const STATE_SETTINGS: Readonly<Record<string, string>> = {
   'delete.retention.ms': '86400000',
 };
 /** Records can be larger than Kafka's default limit of about 1 MiB. */
-const RECORD_SETTINGS: Readonly<Record<string, string>> = { 'max.message.bytes': '8388608' };
+const RECORD_SETTINGS: TopicSettings = { 'max.message.bytes': '8388608' };
 
 /** Settings of a topic that keeps its records (`keepsRecords`), because jobs can wait in it for months. */
-const KEPT_SETTINGS: Readonly<Record<string, string>> = { 'retention.ms': '-1', 'retention.bytes': '-1' };
+const KEPT_SETTINGS: TopicSettings = { 'retention.ms': '-1', 'retention.bytes': '-1' };
 
 const KNOWN_WITHIN_MS = 10_000;
 const POLL_MS = 20;
@@ -36,6 +36,8 @@ export interface CreateTopicsOptions {
   readonly cluster: Cluster;
   readonly topics: readonly NewTopicSpec[];
   readonly replication: number;
+  /** Settings of single topics, by the topics' names. */
+  readonly settings: Readonly<Record<string, TopicSettings>>;
   /** True to change nothing: the brokers only validate the request. */
   readonly validateOnly: boolean;
 }
@@ -46,8 +48,9 @@ export interface PreparedTopics extends CreatedTopics {
 }
 
 /** Creates missing topics, and adds partitions to those with too few. Throws before it changes anything if an existing topic doesn't fit. */
-export async function createTopics({ cluster, topics, replication, validateOnly }: CreateTopicsOptions): Promise<PreparedTopics> {
-  const [existing] = await Promise.all([existingTopics(cluster, topics), assertCoordinators(cluster)]);
+export async function createTopics(options: CreateTopicsOptions): Promise<PreparedTopics> {
+  const { cluster, topics, replication, settings, validateOnly } = options;
+  const [existing] = await Promise.all([existingTopics(options), assertCoordinators(cluster)]);
   const known = topics.flatMap((spec) => {
     const found = existing.get(spec.name);
     return found === undefined ? [] : [{ spec, found }];
@@ -55,7 +58,7 @@ export async function createTopics({ cluster, topics, replication, validateOnly 
   const [first, ...others] = known.flatMap(({ spec, found }) => mismatches(spec, found));
   if (first !== undefined) throw new TopicMismatchError({ ...first, others });
   const missing = topics.filter(({ name }) => !existing.has(name));
-  if (missing.length > 0) await createMissing({ cluster, topics: missing, replication, validateOnly });
+  if (missing.length > 0) await createMissing({ ...options, topics: missing });
   // A requests topic grows last, because each of its partitions is a lane that writes to the other topics.
   const grown = known.flatMap(({ spec, found }) => (found.partitions < spec.partitions ? [spec] : [])).toSorted(requestsLast);
   await assertMayGrow(cluster, grown);
@@ -72,17 +75,24 @@ export async function createTopics({ cluster, topics, replication, validateOnly 
     warnings: warningLines(
       known.map(({ spec, found }) => ({
         name: spec.name,
-        texts: warnings(spec, found, { replication, brokers: cluster.nodes.size, starts: starts.get(spec.name) }),
+        texts: warnings(spec, found, {
+          replication,
+          brokers: cluster.nodes.size,
+          // State never loses its start. Another compacted topic had retention before it was compacted.
+          starts: spec.fixedPartitions === true ? undefined : starts.get(spec.name),
+          wanted: settings[spec.name],
+        }),
       })),
     ),
   };
 }
 
 /** The topics that one broker knows. Another one may know more of them: then the controller refuses to create these, and the next attempt finds them. */
-async function existingTopics(cluster: Cluster, topics: readonly TopicSpec[]): Promise<ReadonlyMap<string, FoundTopic>> {
+async function existingTopics({ cluster, topics, settings }: CreateTopicsOptions): Promise<ReadonlyMap<string, FoundTopic>> {
   const broker = await cluster.anyBroker();
   const names = topics.map(({ name }) => name);
-  return await withSettings(cluster, broker, await topicMetadata(cluster, names, broker));
+  const wanted = names.flatMap((name) => Object.keys(settings[name] ?? {}));
+  return await withSettings(cluster, broker, await topicMetadata(cluster, names, broker), [...new Set(wanted)]);
 }
 
 /** Returns each warning once, with all topics that it applies to. */
@@ -152,15 +162,22 @@ async function stateStarts(cluster: Cluster, topics: ReadonlyMap<string, FoundTo
   return new Map([...byTopic].map(([topic, places]) => [topic, places.map((place) => starts.get(partitionKey(place)) ?? 0)]));
 }
 
-async function createMissing({ cluster, topics: missing, replication, validateOnly }: CreateTopicsOptions): Promise<void> {
+async function createMissing({ cluster, topics: missing, replication, settings, validateOnly }: CreateTopicsOptions): Promise<void> {
   // All replicas but one must have a record before the write is acknowledged, so that writes continue while one broker is down. The brokers' default
   // can be more than there are replicas.
   const safety = { 'min.insync.replicas': String(Math.max(1, replication - 1)) };
-  const topics = missing.map(({ name, partitions, compacted = false, keepsRecords = false }) => ({
+  const topics = missing.map(({ name, partitions, compacted = false, keepsRecords = false, fixedPartitions = false }) => ({
     topic: name,
     partitions,
     replication,
-    settings: { ...SETTINGS, ...(compacted ? STATE_SETTINGS : RECORD_SETTINGS), ...(keepsRecords && KEPT_SETTINGS), ...safety },
+    settings: {
+      ...SETTINGS,
+      ...(compacted && COMPACTED_SETTINGS),
+      ...((!compacted || fixedPartitions) && RECORD_SETTINGS),
+      ...(keepsRecords && KEPT_SETTINGS),
+      ...safety,
+      ...settings[name],
+    },
   }));
   const [{ name: first } = { name: '' }] = missing;
   try {

@@ -19,11 +19,16 @@ export async function describeTopics(cluster: Cluster, wanted: ReadonlyMap<strin
   return await withSettings(cluster, await cluster.anyBroker(), found);
 }
 
-/** Adds the settings of each topic. The result is sorted by name. `broker` must know these topics already; other brokers may not. */
-export async function withSettings(cluster: Cluster, broker: string, topics: FoundTopics): Promise<ReadonlyMap<string, FoundTopic>> {
+/** Adds the settings of each topic, among them those in `more`. The result is sorted by name. `broker` must know these topics already; other brokers may not. */
+export async function withSettings(
+  cluster: Cluster,
+  broker: string,
+  topics: FoundTopics,
+  more: readonly string[] = [],
+): Promise<ReadonlyMap<string, FoundTopic>> {
   if (topics.size === 0) return new Map();
   const names = [...topics.keys()].toSorted();
-  const settings = await cluster.ask(describeConfigs, { of: 'topic', names, settings: READ_SETTINGS }, { broker });
+  const settings = await cluster.ask(describeConfigs, { of: 'topic', names, settings: [...READ_SETTINGS, ...more] }, { broker });
   return new Map(
     names.map((name) => {
       const { topicId: id, partitionMetadata: partitions = [] } = topics.get(name) ?? {};

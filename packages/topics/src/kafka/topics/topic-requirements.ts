@@ -1,6 +1,10 @@
 import type { TopicMismatch } from '../../topic-errors.ts';
+import { fixedPartitionsReason } from '../../fixed-partitions.ts';
 import type { NewTopicSpec } from '../../topic-log.ts';
 import { messageBytesFor } from '../wire/record-size.ts';
+
+/** Settings of a topic, by Kafka's names. */
+export type TopicSettings = Readonly<Record<string, string>>;
 
 export interface FoundTopic {
   /** ID of the topic; undefined on brokers before Kafka 2.8. */
@@ -39,7 +43,7 @@ export function maxMessageBytes({ settings }: FoundTopic): number {
 
 /** Returns the reasons why an existing topic can't become the specified one. */
 export function mismatches(
-  { name, partitions, compacted = false, minRecordBytes = 0, namesPartitions = false }: NewTopicSpec,
+  { name, partitions, compacted = false, minRecordBytes = 0, namesPartitions = false, fixedPartitions = false }: NewTopicSpec,
   found: FoundTopic,
 ): TopicMismatch[] {
   const { settings } = found;
@@ -49,7 +53,9 @@ export function mismatches(
   const policy = settings.get('cleanup.policy') ?? '';
   const all: TopicMismatch[] = [];
   const add = (reason: string, more: Partial<TopicMismatch> = {}): void => void all.push({ topic: name, reason, ...more });
-  if (found.partitions > partitions && !namesPartitions) {
+  if (fixedPartitions) {
+    if (found.partitions !== partitions) add(fixedPartitionsReason(found.partitions, partitions));
+  } else if (found.partitions > partitions && !namesPartitions) {
     const reason = `has ${found.partitions} partitions, and Kafka can't reduce them to ${partitions}. Request ${found.partitions}, or delete and recreate the topic.`;
     add(reason, { partitions: found.partitions });
   }
@@ -86,13 +92,15 @@ export interface ClusterFacts {
   readonly brokers: number;
   /** The first offset of each partition of a compacted topic. */
   readonly starts?: readonly number[] | undefined;
+  /** The settings that the topic should have, by Kafka's names. */
+  readonly wanted?: TopicSettings | undefined;
 }
 
 /** Returns warnings about a topic that works, but less well than intended. The texts continue a sentence that begins with the topic's name. */
 export function warnings(
   { partitions, usualRecordBytes = 0, keepsRecords = false }: NewTopicSpec,
   found: FoundTopic,
-  { replication, brokers, starts = [] }: ClusterFacts,
+  { replication, brokers, starts = [], wanted = {} }: ClusterFacts,
 ): string[] {
   const inSync = Number(found.settings.get('min.insync.replicas') ?? 1);
   const room = maxMessageBytes(found);
@@ -121,6 +129,10 @@ export function warnings(
     const value = found.settings.get(setting) ?? '-1';
     if (keepsRecords && value !== '-1')
       all.push(`has ${setting}=${value}, so the brokers can delete records that are still waiting. Set it to -1.`);
+  }
+  for (const [setting, value] of Object.entries(wanted)) {
+    const now = found.settings.get(setting);
+    if (now !== value) all.push(`has ${setting}=${now}, but ${value} is configured. Change it on the topic, or the configuration.`);
   }
   const cut = starts.flatMap((start, partition) => (start > 0 ? [`${start} in partition ${partition}`] : []));
   // Compaction doesn't move the start, so records were deleted in another way, such as by retention.
