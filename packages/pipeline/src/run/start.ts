@@ -367,5 +367,7 @@ function check(pipelines: readonly Pipeline[], lanes: number, maxRequests = 1): 
 
 /** A digest of everything that the processes of a group must agree on: the number of lanes, and the `agreed` of each pipeline. */
 function fingerprint(pipelines: readonly Pipeline[], lanes: number): string {
-  return digest(JSON.stringify({ lanes, pipelines: pipelines.map(({ name, agreed }) => [name, agreed]) }), 16);
+  const topicsOf = ({ topics }: Pipeline): unknown =>
+    Object.entries(topics).map(([name, { format = 'json', partitions, compacted = false }]) => ({ name, format, partitions, compacted }));
+  return digest(JSON.stringify({ lanes, pipelines: pipelines.map((one) => [one.name, one.agreed, topicsOf(one)]) }), 16);
 }

@@ -40,7 +40,7 @@ export function disagrees(group: GroupDescription, agreement: string): boolean {
 
 export function disagreementError(group: string): TopicLogError {
   const message =
-    `Group "${group}" has processes with other settings: lanes, pipelines, credential names or limits. ` +
+    `Group "${group}" has processes with other settings: lanes, pipelines, credential names, limits or topics. ` +
     'All processes of a group must share these settings. Stop the others, or start this one with their configuration.';
   return new TopicLogError({ code: 'HEADGATE_GROUP_DISAGREEMENT', message });
 }
