@@ -69,10 +69,14 @@ function nameFindings(
   // The topics of these pipelines aren't known, because their modules or sections have errors.
   const closed = all.filter(({ dependsOnOptions = false }) => !dependsOnOptions).map(({ name }) => name);
   const open = names.filter((name) => !closed.includes(name));
-  return Object.keys(topics.names).flatMap((name) => {
+  const given = [
+    ...Object.keys(topics.names).map((name) => ['names', name] as const),
+    ...(topics.driver === 'kafka' ? Object.keys(topics.settings).map((name) => ['settings', name] as const) : []),
+  ];
+  return given.flatMap(([setting, name]) => {
     if (known.includes(name) || open.some((pipeline) => name.startsWith(`${pipeline}.`))) return [];
     const meant = nearest(name, known);
     const message = `isn't a topic of these pipelines. ${meant === undefined ? `Known topics: ${known.join(', ')}.` : `Did you mean ${meant}?`}`;
-    return [{ origin: originOf(['topics', 'names', name]), message, at: 'key' as const }];
+    return [{ origin: originOf(['topics', setting, name]), message, at: 'key' as const }];
   });
 }

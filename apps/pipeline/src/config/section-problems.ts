@@ -76,7 +76,7 @@ function meantBy({ path, code, known }: OptionIssue): readonly string[] {
 export function unknownKeyMessage(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   if (meant !== undefined) return `unknown key. Did you mean ${meant}?`;
-  return known.length === 0 || known.length > 12 ? 'unknown key. Remove it.' : `unknown key. Known keys: ${known.join(', ')}.`;
+  return known.length === 0 || known.length > 13 ? 'unknown key. Remove it.' : `unknown key. Known keys: ${known.join(', ')}.`;
 }
 
 /** The variables or the number that a message is about; undefined for any other value. */

@@ -17,6 +17,7 @@ test('kafka with its defaults', async () => {
     group: 'headgate',
     lanes: 1,
     replication: 3,
+    settings: {},
     compression: 'gzip',
     ssl: false,
     prefix: '',
@@ -63,7 +64,7 @@ test.each([
   [
     '{ driver: kafka, brokers: [a:1], file: x }',
     [
-      '1:42 topics.file: unknown key. Known keys: driver, brokers, group, lanes, prefix, names, clientId, replication, compression, ssl, sasl, registry.',
+      '1:42 topics.file: unknown key. Known keys: driver, brokers, group, lanes, prefix, names, clientId, replication, settings, compression, ssl, sasl, registry.',
     ],
   ],
   ['{ driver: kafka, brokers: [a:1], ssl: { cert: c.pem } }', ["1:55 topics.ssl.cert: doesn't exist. Paths are relative to this file."]],
@@ -157,6 +158,31 @@ test.each([
   ['status: { prot: 1 }', '4:11 status.prot: unknown key. Did you mean port?'],
 ])('%s is refused', async (line, problem) => {
   expect(await problemsOf(`${BOOKS}${line}\n`, { env: ENV })).toEqual([problem]);
+});
+
+test('settings of single topics, as numbers or texts', async () => {
+  const settings = '{ books.records: { retention.ms: 604800000, retention.bytes: "-1", compression.type: zstd } }';
+  expect(await topics(`{ driver: kafka, brokers: [a:1], settings: ${settings} }`)).toMatchObject({
+    settings: { 'books.records': { 'retention.ms': '604800000', 'retention.bytes': '-1', 'compression.type': 'zstd' } },
+  });
+});
+
+test.each([
+  [
+    '{ books.record: { retention.ms: 1 } }',
+    'topics.settings.books.record: isn\'t a topic of these pipelines. Did you mean books.records?',
+  ],
+  [
+    '{ books.records: { cleanup.policy: compact } }',
+    'topics.settings.books.records.cleanup.policy: follows from compact of a stream, or compacted of a topic in code. Remove it.',
+  ],
+  [
+    '{ books.records: { message.timestamp.type: CreateTime } }',
+    'topics.settings.books.records.message.timestamp.type: is always LogAppendTime. Remove it.',
+  ],
+])('settings of topics: %s is refused', async (written, words) => {
+  const problems = await problemsOf(`topics: { driver: kafka, brokers: [a:1], settings: ${written} }\n${BOOKS}`, { env: ENV });
+  expect(problems).toEqual([expect.stringContaining(words)]);
 });
 
 test('a schema registry, whose secrets are never shown', async () => {

@@ -161,6 +161,20 @@ const registry = z
     if (user !== undefined && bearer !== undefined) refuse('bearer', "can't be combined with user. Keep one of them.");
   });
 
+/** Settings that Headgate chooses, because what it promises rests on them. */
+const CHOSEN: Readonly<Record<string, string>> = {
+  'cleanup.policy': 'follows from compact of a stream, or compacted of a topic in code. Remove it.',
+  'message.timestamp.type': 'is always LogAppendTime. Remove it.',
+};
+
+/** Settings of a topic by Kafka's names. Brokers check the names and values. */
+const topicSettings = z.record(z.string(), z.string()).superRefine((settings, context) => {
+  for (const name of Object.keys(settings)) {
+    const message = CHOSEN[name];
+    if (message !== undefined) context.addIssue({ code: 'custom', path: [name], message });
+  }
+});
+
 const kafka = z.strictObject({
   driver: z.literal('kafka').describe('Kafka cluster, or any cluster that speaks its protocol.'),
   brokers: z
@@ -176,6 +190,13 @@ const kafka = z.strictObject({
   ...commonSettings,
   clientId: name().default('headgate').describe("Client ID in the brokers' logs and quotas."),
   replication: z.int().min(1).max(32_767).default(3).describe('Replication factor of topics that Headgate creates.'),
+  settings: z
+    .record(z.string(), topicSettings)
+    .default({})
+    .describe(
+      "Kafka's settings of single topics, such as `retention.ms`. Missing topics are created with them; `check` and `run` warn of others.",
+    )
+    .meta({ examples: [{ 'followers.pages': { 'retention.ms': '604800000' } }] }),
   compression: z.enum(['none', 'gzip', 'zstd']).default('gzip').describe('Compression of written records.'),
   ssl: z
     .union([z.boolean(), ssl])

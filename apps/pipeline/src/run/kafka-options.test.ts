@@ -17,6 +17,7 @@ const CONFIG: KafkaTopicsConfig = {
   group: 'group',
   lanes: 2,
   replication: 1,
+  settings: {},
   compression: 'zstd',
   ssl: false,
   prefix: '',
@@ -37,8 +38,15 @@ async function tokenOf(sasl: KafkaTopicsConfig['sasl']): Promise<unknown> {
 
 test('without security', () => {
   const { brokers, clientId, replication, compression } = CONFIG;
-  expect(kafkaOptions(CONFIG)).toEqual({ brokers, clientId, replication, compression, ssl: false });
+  expect(kafkaOptions(CONFIG)).toEqual({ brokers, clientId, replication, topicSettings: {}, compression, ssl: false });
   expect(kafkaOptions({ ...CONFIG, ssl: true })).toMatchObject({ ssl: true });
+});
+
+test('settings of topics, by their names in the log', () => {
+  const [retention, segment] = [{ 'retention.ms': '1' }, { 'segment.ms': '2' }];
+  const settings = { 'github.issues': retention, 'github.pulls': segment };
+  const { topicSettings } = kafkaOptions({ ...CONFIG, settings, prefix: 'prod.', names: { 'github.pulls': 'pulls' } });
+  expect(topicSettings).toEqual({ 'prod.github.issues': retention, pulls: segment });
 });
 
 test('a password is there for who asks for it, and not printed', () => {

@@ -1,5 +1,6 @@
 import { createSecureContext } from 'node:tls';
 import type { ConnectionOptions } from 'node:tls';
+import { topicNames } from '@headgate/pipeline';
 import { unreadable } from '@headgate/pipeline/internal';
 import type { KafkaTopicLogOptions } from '@headgate/topics/kafka';
 import type { KafkaTopicsConfig, SaslConfig } from '../config/topics-section.ts';
@@ -8,12 +9,15 @@ import { readTextFile } from '../config/read-text-file.ts';
 type Sasl = NonNullable<KafkaTopicLogOptions['sasl']>;
 
 /** The Kafka driver's options from the configuration. A connection reads secrets when it needs them. Printed options don't show them. */
-export function kafkaOptions({ brokers, clientId, replication, compression, ssl, sasl }: KafkaTopicsConfig): KafkaTopicLogOptions {
+export function kafkaOptions(config: KafkaTopicsConfig): KafkaTopicLogOptions {
+  const { brokers, clientId, replication, settings, compression, ssl, sasl } = config;
+  const names = topicNames(config);
   return {
     brokers,
     clientId,
     replication,
     compression,
+    topicSettings: Object.fromEntries(Object.entries(settings).map(([name, of]) => [names(name), of])),
     ssl: typeof ssl === 'boolean' ? ssl : tlsOptions(ssl),
     ...(sasl !== undefined && { sasl: saslOptions(sasl) }),
   };

@@ -14,6 +14,7 @@ const KAFKA: TopicsConfig = {
   group: 'headgate',
   lanes: 1,
   replication: 3,
+  settings: {},
   compression: 'gzip',
   ssl: false,
   prefix: '',
