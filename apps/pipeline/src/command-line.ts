@@ -259,6 +259,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--since <when>', 'Only records since a time: 15m, 24h, or 2026-11-22T10:00Z')
     .option('--key <key>', 'Only records with this key, such as @alpha')
     .option('--tail <n>', 'Only the last N records of each partition', wholeNumber)
+    .addOption(new Option('--newest', 'Only the newest record of each key').conflicts('follow'))
     .option('--max <n>', 'Maximum records to write', wholeNumber)
     .option('--values', 'Write only the values, as JSON lines')
     .addOption(

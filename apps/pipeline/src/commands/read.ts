@@ -11,7 +11,7 @@ import { safeText } from '../status/text/safe-text.ts';
 import { type CommandContext, openLogToRead } from './command-context.ts';
 import { OutputError, pacedOutput } from './paced-output.ts';
 import { type TableFormat, tableFormat, writeTable } from './read-table.ts';
-import { type RecordChoice, base64, isOneLineOfJson, selectedRecords, selectionOf, valueLine } from './selected-records.ts';
+import { type RecordChoice, base64, isOneLineOfJson, newestPerKey, selectedRecords, selectionOf, valueLine } from './selected-records.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface ReadOptions extends RecordChoice {
@@ -19,6 +19,8 @@ export interface ReadOptions extends RecordChoice {
   readonly topic: string;
   /** Maximum records to write. Default: no limit. */
   readonly max?: number;
+  /** Whether to write only the newest of these records of each key. Default: false. */
+  readonly newest?: boolean;
   /** Whether to write only the values, as JSON lines. Default: false. */
   readonly values?: boolean;
   /** Writes a table in this format. Default: with `out`, the format of its extension, or ndjson. Without both, no table. */
@@ -33,7 +35,7 @@ export interface ReadOptions extends RecordChoice {
  * instead. Resolves to the exit code.
  */
 export async function read(
-  { topic: requested, max = Infinity, values = false, format: requestedFormat, out, ...choice }: ReadOptions,
+  { topic: requested, max = Infinity, newest = false, values = false, format: requestedFormat, out, ...choice }: ReadOptions,
   context: CommandContext,
 ): Promise<number> {
   const { clock, stdout, stderr, signal, json } = context;
@@ -69,7 +71,8 @@ export async function read(
     // A topic that a run will create has no records yet.
     if (log === undefined || found === undefined || max <= 0) return;
     let count = 0;
-    for await (const record of selectedRecords(log, found, selection, over)) {
+    const selected = selectedRecords(log, found, selection, over);
+    for await (const record of newest ? newestPerKey(selected) : selected) {
       yield record;
       count += 1;
       if (count >= max || over.aborted) return;

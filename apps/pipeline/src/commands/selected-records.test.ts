@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TopicLog } from '@headgate/topics';
+import type { TopicLog, TopicRecord } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type RecordSelection, momentOf, selectedRecords, valueLine } from './selected-records.ts';
+import { type RecordSelection, momentOf, newestPerKey, selectedRecords, valueLine } from './selected-records.ts';
 
 const TOPIC = 'a.records';
 const RECORDS = 6_000;
@@ -158,4 +158,30 @@ it('a value is a line of JSON, whatever it is', () => {
     'null',
     '{"value_base64":"/w=="}',
   ]);
+});
+
+it('the newest record of each key: by offset within a partition, by time between two; without keys that are deleted', async () => {
+  const bytes = (text: string | null) => (text === null ? null : Buffer.from(text));
+  let offset = 0;
+  const of = (key: string | null, value: string | null, timestampMs: number, partition = 0): TopicRecord<Uint8Array> => {
+    offset += 1;
+    return { topic: TOPIC, partition, offset, timestampMs, key: bytes(key), headers: {}, value: bytes(value) };
+  };
+  async function* records() {
+    yield of('a', 'a1', 1);
+    yield of('b', 'b1', 1);
+    yield of(null, 'one', 1);
+    yield of('c', 'c1', 9);
+    yield of('c', 'c2', 5);
+    yield of('a', 'a2', 2);
+    yield of('b', null, 2);
+    yield of('gone', 'g', 2);
+    yield of('gone', null, 3);
+    yield of(null, null, 3);
+    yield await Promise.resolve(of('a', 'a0', 1, 1));
+    yield of('c', 'c3', 5, 1);
+    yield of('b', 'b3', 2, 1);
+  }
+  const found = await Array.fromAsync(newestPerKey(records()), ({ value }) => value && Buffer.from(value).toString());
+  expect(found).toEqual(['one', 'a2', null, 'c3', 'b3']);
 });

@@ -56,6 +56,24 @@ export async function* selectedRecords(
   for await (const record of later) if (fits(record)) yield record;
 }
 
+/**
+ * The newest record of each key, in the order of the records: what a compacted topic promises to keep, before it is compacted, too. A key whose newest
+ * record has no value is left out. Records without a key are all kept. Holds what it returns in memory.
+ */
+export async function* newestPerKey(records: AsyncIterable<BytesRecord>): AsyncGenerator<BytesRecord, void, undefined> {
+  const newest = new Map<unknown, BytesRecord>();
+  for await (const record of records) {
+    const { key, partition, timestampMs } = record;
+    const of = key === null ? record : Buffer.from(key).toString('latin1');
+    const before = newest.get(of);
+    // Partitions have no common order but time.
+    if (before !== undefined && before.partition !== partition && before.timestampMs > timestampMs) continue;
+    newest.delete(of);
+    newest.set(of, record);
+  }
+  for (const record of newest.values()) if (record.key === null || record.value !== null) yield record;
+}
+
 /** The offsets of a partition from `start` to `end`, without `end`. */
 interface Part {
   readonly start: number;

@@ -168,10 +168,7 @@ test('settings of single topics, as numbers or texts', async () => {
 });
 
 test.each([
-  [
-    '{ books.record: { retention.ms: 1 } }',
-    'topics.settings.books.record: isn\'t a topic of these pipelines. Did you mean books.records?',
-  ],
+  ['{ books.record: { retention.ms: 1 } }', "topics.settings.books.record: isn't a topic of these pipelines. Did you mean books.records?"],
   [
     '{ books.records: { cleanup.policy: compact } }',
     'topics.settings.books.records.cleanup.policy: follows from compact of a stream, or compacted of a topic in code. Remove it.',
