@@ -161,6 +161,23 @@ it.each(Object.keys(CONTRACTS) as File[])(
   },
 );
 
+it('a JSON Schema takes integers beyond 2^53, up to its own maximum, and they are written with their digits', async () => {
+  const share = shareOfLog();
+  const listed = ['9223372036854775807', '-9223372036854775808', '1e300', 'null', '7.5'];
+  await using api = await startApi({
+    routes: { 'GET /issues': () => ({ body: `[${listed.map((id, i) => `{"i":"${i}","id":${id}}`).join()}]` }) },
+  });
+  const path = join(folder, 'integers.schema.json');
+  const id = { type: ['integer', 'null'], maximum: 1e30 };
+  await writeFile(path, JSON.stringify({ type: 'object', properties: { id, other: { type: 'integer' } } }));
+  const pipeline = rest('tracker')({ ...bearer, baseUrl: api.url, streams: { issues: { get: '/issues', key: '$.i', schema: path } } });
+  await using running = await start({ ...share, pipelines: [pipeline] });
+  expect((await running.done).snapshot.deadLetters.total).toBe(2);
+  const written = await Array.fromAsync(share.log.read({ topic: `${share.topics.prefix}tracker.issues` }), ({ value }) => value);
+  expect(written).toEqual(['{"i":"0","id":9223372036854775807}', '{"i":"1","id":-9223372036854775808}', '{"i":"3","id":null}']);
+  expect(JSON.stringify(pipeline.topics['issues']?.value.meta())).not.toContain('9007199254740991');
+});
+
 it('members that a stream adds belong to the contract of what is written', async () => {
   const share = shareOfLog();
   await using api = await startApi({ routes: { 'GET /orgs/{org}/issues': () => ({ body: [{ id: '1' }] }) } });

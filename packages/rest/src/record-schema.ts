@@ -47,7 +47,11 @@ export const schemaFile = z
 
 function jsonContract(text: string): Contract {
   const schema = z.fromJSONSchema(JSON.parse(text) as z.core.JSONSchema.BaseSchema);
-  const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  const override = ({ jsonSchema: one }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void => {
+    if (one.maximum === Number.MAX_SAFE_INTEGER) delete one.maximum;
+    if (one.minimum === Number.MIN_SAFE_INTEGER) delete one.minimum;
+  };
+  const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', override }) as JsonSchema;
   return {
     format: 'json-schema',
     text,
@@ -55,7 +59,7 @@ function jsonContract(text: string): Contract {
     flaw(record) {
       // `parseUntouched` keeps long numbers as objects. The schema needs plain numbers.
       const value: unknown = JSON.parse(JSON.stringify(record));
-      const [issue] = schema.safeParse(value).error?.issues ?? [];
+      const issue = schema.safeParse(value).error?.issues.find(isFlaw);
       if (issue === undefined) return undefined;
       const place = placeIn(issue.path);
       if (issue.code !== 'invalid_type') return `${place}: it doesn't fit (${issue.code})`;
@@ -63,6 +67,12 @@ function jsonContract(text: string): Contract {
       return `${place}: expected ${withArticle(issue.expected)}, got ${kindOf(got)}`;
     },
   };
+}
+
+/** False for an integer beyond 2^53, which zod refuses and JSON Schema permits. */
+function isFlaw(issue: z.core.$ZodIssue): boolean {
+  if (issue.code === 'invalid_union') return issue.errors.every((branch) => branch.some(isFlaw));
+  return !('note' in issue);
 }
 
 function placeIn(path: readonly PropertyKey[]): string {
