@@ -90,7 +90,7 @@ describe('a run that starts', () => {
     [
       409,
       '{"message":"hush-hush: field id was removed"}',
-      /isn't compatible with the earlier ones of a\.b-value\. .* It says: \[secret\]: field id/,
+      /isn't compatible with the earlier ones of a\.b-value\. .* It says: \*\*\* field id/,
     ],
     [422, '{"message":"no schema"}', /it refuses the schema of a\.b-value\. Correct the schema\. It says: no schema$/],
     [500, 'hush-hush', /it responded with status 500\. Try again later\.$/],
@@ -104,6 +104,18 @@ describe('a run that starts', () => {
     expect(error).toMatchObject({ code: 'HEADGATE_REGISTRY', message: expect.stringMatching(words) });
     expect(inspect(error, { depth: 9 })).not.toContain('hush-hush');
     expect((error as Error).message).toContain(`schema registry at ${emulator.url}`);
+  });
+
+  it('shows no secret that a gateway repeats in another spelling', async () => {
+    const authorization = `Basic ${Buffer.from('me:hush-hush').toString('base64')}`;
+    emulator.failing = { status: 401, body: JSON.stringify({ message: `${authorization} is hush%2Dhush` }) };
+    await expect(opened({ user: 'me', password: () => 'hush-hush' })).rejects.toThrow(/bearer token\. It says: Basic \*\*\* is \*\*\*$/);
+  });
+
+  it('takes no address with a password, which errors would show', () => {
+    expect(() => schemaRegistry({ url: 'http://me:hush-hush@127.0.0.1:1' })).toThrow(
+      /^url: contains a password\. Pass user and password\.$/,
+    );
   });
 
   it('ends when the registry is away', async () => {

@@ -2,6 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { Serialize, SerializeContext } from '@headgate/pipeline';
+import { redaction } from '@headgate/sources';
 import { avroCodec } from './avro.ts';
 import type { Codec } from './codec.ts';
 import { protobufCodec } from './protobuf.ts';
@@ -59,8 +60,9 @@ const HEADER_BYTES = 5;
 /** Maximum time for a response, ms. */
 const ANSWER_WITHIN_MS = 10_000;
 
-/** Creates the client of a registry. Sends no request yet. */
+/** Creates the client of a registry. Sends no request yet. Throws a `TypeError` for an address with a password, which errors would show. */
 export function schemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
+  if (new URL(options.url).password !== '') throw new TypeError('url: contains a password. Pass user and password.');
   const codecs = new Map<number, Promise<Codec | undefined>>();
 
   const idOf = async (topic: string, codec: Codec, signal?: AbortSignal): Promise<number> => {
@@ -180,7 +182,8 @@ function codeOf(error: unknown): string {
 /** The error for a response other than 200. `words`: what the registry says. */
 function refusal(options: SchemaRegistryOptions, status: number, path: string, words: string): RegistryError {
   const subject = decodeURIComponent(/\/subjects\/([^/?]+)/.exec(path)?.[1] ?? '');
-  const said = words === '' ? '' : ` It says: ${withoutSecrets(words, options).slice(0, 500)}`;
+  const secrets = [options.password, options.bearer].flatMap((read) => (read === undefined ? [] : [read()]));
+  const said = words === '' ? '' : ` It says: ${redaction(secrets)(words)}`;
   return new RegistryError(`The schema registry at ${options.url}: ${meaningOf(status, subject)}${said}`, status);
 }
 
@@ -192,10 +195,6 @@ function meaningOf(status: number, subject: string): string {
     return `the schema isn't compatible with the earlier ones of ${subject}. Change the schema back, or the compatibility of ${subject}.`;
   if (status === 422) return `it refuses the schema of ${subject}. Correct the schema.`;
   return `it responded with status ${status}. ${status >= 500 ? 'Try again later.' : IS_IT}`;
-}
-
-function withoutSecrets(words: string, { password, bearer }: SchemaRegistryOptions): string {
-  return [password, bearer].reduce((shown, read) => (read === undefined ? shown : shown.replaceAll(read(), '[secret]')), words);
 }
 
 async function exchange(

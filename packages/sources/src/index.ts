@@ -12,6 +12,7 @@ export { defineSource } from './define-source.ts';
 export { exactId } from './exact-id.ts';
 export { parseExact, parseUntouched } from './exact-json.ts';
 export { jsonBody, type JsonBody, jsonKind, jsonVerdict } from './http/json-body.ts';
+export { type Redact, redaction } from './http/redaction.ts';
 export { budgetEvidence, type BudgetEvidenceOptions, refusalWaitMs, type RefusalWaitOptions } from './http/rate-headers.ts';
 export type { QueryOptions, QueryState, QueryStatus, Source, SourceBudgetGauge, SourceGauges, SourceOutage } from './source.ts';
 export {

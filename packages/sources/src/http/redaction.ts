@@ -14,8 +14,8 @@ const NO_SECRET = /^oauth_(?:nonce|signature_method|timestamp|version)$/;
 export type Redact = (text: string) => string;
 
 /**
- * Creates a function that removes the signer's values from texts, because errors quote the service's responses, and some of them repeat the
- * token. A word that has 8 consecutive characters of a secret, in a known spelling (plain, percent-encoded, base64, escaped for JSON or
+ * Creates a function that removes secret values, such as the signer's, from texts, because errors quote the service's responses, and some of them
+ * repeat the token. A word that has 8 consecutive characters of a secret, in a known spelling (plain, percent-encoded, base64, escaped for JSON or
  * HTML), becomes `***`. So does the whole text if only several words together have them. Texts are cut after 1,000 characters.
  */
 export function redaction(values: readonly string[]): Redact {
