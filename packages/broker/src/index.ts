@@ -12,3 +12,4 @@ export type { KafkaNode } from './kafka-node.ts';
 export type { ListenerProtocol } from './server-properties.ts';
 export { whyNoKafkaBroker } from './why-no-kafka-broker.ts';
 export { type SchemaRegistryServer, startSchemaRegistry, whyNoSchemaRegistry } from './schema-registry.ts';
+export { registryClientJars } from './registry-clients.ts';

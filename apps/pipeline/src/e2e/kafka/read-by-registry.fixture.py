@@ -1,4 +1,4 @@
-"""Reads topics with the deserializers of confluent-kafka. Prints a line of JSON per record: topic, key, value."""
+"""Reads topics with the deserializers of confluent-kafka. Prints a line of JSON per record: topic, key, headers, value."""
 import importlib, json, os, subprocess, sys, tempfile
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.schema_registry import SchemaRegistryClient
@@ -58,5 +58,6 @@ for topic in topics:
             left -= 1
             continue
         value = decode(message.value(), SerializationContext(topic, MessageField.VALUE))
-        print(json.dumps({"topic": topic, "key": message.key().decode(), "value": value}))
+        headers = {name: text.decode() for name, text in message.headers() or []}
+        print(json.dumps({"topic": topic, "key": message.key().decode(), "headers": headers, "value": value}))
     consumer.close()
