@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { dayCommand } from './day/day-command.ts';
 import { installPeers } from './install/install-peers.ts';
 import { limiterCommand } from './limiter/limiter-command.ts';
 import { runScenario, type ScenarioTask } from './limiter/run-scenario.ts';
@@ -12,6 +13,7 @@ const USAGE = `bench limiter [--seed N] [--quick] [--only NAME]
 bench walk [--rounds N] [--pages N]
 bench queue [--waiters N]
 bench peers [--rounds N] [--pages N,N] [--only PATTERN]
+bench day [--quick] [--only NAME]
 `;
 
 const HOUR_MS = 60 * 60_000;
@@ -48,6 +50,9 @@ switch (command) {
     await report((peers) => peersCommand(program('serve-pages'), peers, Number(rounds ?? 3), sizes, new RegExp(only), say));
     break;
   }
+  case 'day':
+    await report((peers) => dayCommand(peers, quick ? 1 / 8 : 1, only, say));
+    break;
   case 'run-scenario':
     process.stdout.write(JSON.stringify(await runScenario(JSON.parse(task) as ScenarioTask)));
     // Some peers keep handles open that would keep this process alive.

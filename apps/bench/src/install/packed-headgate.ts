@@ -6,9 +6,10 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /** Headgate as it is published. `install` packs it, and npm installs the tarballs into an empty folder. */
-export function packedHeadgate(folder: string): { readonly command: string; readonly install: () => void } {
+export function packedHeadgate(folder: string): { readonly folder: string; readonly command: string; readonly install: () => void } {
   const installed = join(folder, 'installed');
   return {
+    folder: installed,
     command: join(installed, 'node_modules/.bin/headgate'),
     install() {
       const tarballs = join(folder, 'tarballs');

@@ -9,7 +9,12 @@ export const PEER_VERSIONS = {
   axios: '1.21.1',
   'twitter-api-v2': '1.29.1',
   kafkajs: '2.2.4',
-  undici: '8.12.4',
+  effect: '4.1.0',
+  '@effect/platform-node': '4.1.0',
+  redis: '6.3.1',
+  bullmq: '6.7.0',
+  ioredis: '6.0.0',
+  '@dbos-inc/dbos-sdk': '5.3.0',
 } as const;
 
 export type PeerName = keyof typeof PEER_VERSIONS;

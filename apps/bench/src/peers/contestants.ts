@@ -36,7 +36,6 @@ export const INSTALLED = 'headgate, installed';
 const CLONE = 'headgate, npm run';
 export const EMBEDDED = 'headgate, embedded log';
 export const TWITTER_API = 'twitter-api-v2 + kafkajs';
-const BOTTLENECK = 'bottleneck + undici + kafkajs';
 export const TWEEPY = 'tweepy + librdkafka';
 export const TWEEPY_SAME = 'tweepy + librdkafka, the same records';
 const EXACTLY_ONCE = 'librdkafka, transactions, the same records';
@@ -63,7 +62,6 @@ export function contestants(peers: string, python: string, installed: string): r
       headgate(CLONE, shape, clone, 'kafka'),
       headgate(EMBEDDED, shape, [installed], 'embedded'),
       peer(TWITTER_API, node('twitter-api-v2.mjs')),
-      peer(BOTTLENECK, node('bottleneck.mjs')),
       peer(TWEEPY, [python, program('tweepy_librdkafka.py')]),
       ...(shape === 'ids' ? [peer(TWEEPY_SAME, [python, program('tweepy_librdkafka.py')], 'same')] : []),
       peer(EXACTLY_ONCE, [python, program('exactly_once_librdkafka.py')], 'same'),
@@ -77,7 +75,7 @@ export function topicsOf({ isHeadgate, topic }: Contestant): readonly string[] {
 }
 
 /** The programs that import packages installed by npm. Each is copied into the folder of these packages. */
-export const NODE_PROGRAMS: readonly string[] = ['twitter-api-v2.mjs', 'bottleneck.mjs'].map(program);
+export const NODE_PROGRAMS: readonly string[] = [program('twitter-api-v2.mjs')];
 
 function headgate(name: string, shape: Shape, argv: readonly [string, ...string[]], log: Contestant['log']): Contestant {
   return {
