@@ -159,7 +159,7 @@ export function countsWords(counts: Readonly<Record<string, number>>): string {
 
 export function failedLaneWords({ pipeline, lane, reason }: { pipeline: string; lane: number; reason: string }): string {
   const why = safeText(reason, 500).replace(/[.;\s]+$/, '');
-  return `${pipeline} lane ${lane} can't continue: ${why}. No data is lost: its jobs wait for the next run.`;
+  return `${pipeline} lane ${lane} can't continue: ${why}. Its jobs wait for the next run.`;
 }
 
 /** `followers lane 0: since 10:31:04 another client's open transaction (offset 12) blocks jobs; they continue when it ends`. */

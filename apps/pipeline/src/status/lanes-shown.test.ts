@@ -78,7 +78,7 @@ it('a run reports why a lane can’t continue while others do, and that the run 
   await run.shows(/waits for budget until/u);
   here.failWrite('followers', new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_CLOSED', message: 'The disk is full.' }));
   await here.clock.advance(900_456);
-  const words = "followers lane 0 can't continue: The disk is full. No data is lost: its jobs wait for the next run.";
+  const words = "followers lane 0 can't continue: The disk is full. Its jobs wait for the next run.";
   await expect.poll(() => run.frame({ columns: 200 })).toContain(`  ${words}`);
   expect(run.plain.text.split(words)).toHaveLength(2);
   expect(run.json.lines.map((line) => JSON.parse(line) as object)).toContainEqual(
