@@ -11,6 +11,12 @@ export interface TopicLog extends AsyncDisposable {
    */
   listTopics(names?: readonly string[], options?: { readonly withOffsets?: boolean }): Promise<readonly TopicInfo[]>;
   /**
+   * One offset of each of these partitions, in their order. Throws a `TopicUnknownError` for a missing topic or partition. `earliest`: the first offset
+   * that is kept. `end`: the offset at which a reader ends now. `written`: the offset after the last record, which is above `end` while a transaction is
+   * open.
+   */
+  offsets(topicPartitions: readonly TopicPartition[], which: 'earliest' | 'end' | 'written'): Promise<readonly number[]>;
+  /**
    * Becomes the only writer of a lane, then reads the state that earlier holders committed. Throws a `LaneHeldError` if the driver doesn't take the
    * lane from its holder, and `signal.reason` if the signal ends the attempt.
    */

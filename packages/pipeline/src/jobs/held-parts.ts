@@ -65,8 +65,7 @@ export class HeldParts {
   async #readLetters(): Promise<void> {
     const { pipeline, lane, log, names } = this.#context;
     const topic = names(`${pipeline}.${DEAD_LETTERS}`);
-    const [found] = await log.listTopics([topic]);
-    const end = found?.offsets[lane.partition]?.end ?? 0;
+    const [end = 0] = await log.offsets([{ topic, partition: lane.partition }], 'end');
     if (end <= this.#lettersEnd) return;
     for await (const { offset, headers } of log.readBytes({ topic, partitions: [lane.partition], from: this.#lettersEnd })) {
       const mark = headers[HELD] && textOf(headers[HELD]);

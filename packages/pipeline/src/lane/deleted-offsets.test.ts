@@ -1,10 +1,11 @@
+import type { TopicPartition } from '@headgate/topics';
 import { expect, it } from 'vitest';
 import { endOfDeleted } from './deleted-offsets.ts';
 
 const lane = { topic: 'shelves.requests', partition: 1, isFinished: (offset: number) => offset === 7 };
 const log = (earliest: number) => ({
-  listTopics: () =>
-    Promise.resolve([{ name: lane.topic, partitions: 2, offsets: [0, earliest].map((first) => ({ earliest: first, end: 100 })) }]),
+  offsets: (places: readonly TopicPartition[], which: string) =>
+    Promise.resolve(places.map(({ topic, partition }) => (topic === lane.topic && partition === 1 && which === 'earliest' ? earliest : 0))),
 });
 
 it.each([

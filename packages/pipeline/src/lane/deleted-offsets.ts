@@ -8,13 +8,12 @@ import type { Lane } from './lane.ts';
  * `kept`: offsets of unfinished jobs that the lane's state contains.
  */
 export async function endOfDeleted(
-  log: Pick<TopicLog, 'listTopics'>,
+  log: Pick<TopicLog, 'offsets'>,
   { topic, partition, isFinished }: Pick<Lane, 'topic' | 'partition' | 'isFinished'>,
   from: number,
   kept: ReadonlySet<number>,
 ): Promise<number | undefined> {
-  const [found] = await log.listTopics([topic]);
-  const earliest = found?.offsets[partition]?.earliest ?? 0;
+  const [earliest = 0] = await log.offsets([{ topic, partition }], 'earliest');
   const isUnread = (offset: number): boolean => !isFinished(offset) && !kept.has(offset);
   for (let offset = from + 1; offset < earliest; offset += 1) if (isUnread(offset - 1) && isUnread(offset)) return earliest;
   return undefined;

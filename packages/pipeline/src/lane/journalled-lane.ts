@@ -1,7 +1,7 @@
 import type { Journal } from '@headgate/throttle';
 import { type JournalReader, inheritedBudgets, journalReader, laneJournal } from './lane-journal.ts';
 import { type Lane, type OpenLaneOptions, openLane } from './lane.ts';
-import { assertStateKept } from './state-check.ts';
+import { assertStateKept, topicId } from './state-check.ts';
 import { lanePartitions, lanesOf, requestsTopic, stateTopic } from '../topics/names.ts';
 import type { PipelineTopics } from '../topics/topics.ts';
 import type { TopicNames } from '../topics/topic.ts';
@@ -20,6 +20,8 @@ export interface OpenJournalledLaneOptions extends Pick<OpenLaneOptions, 'log' |
   readonly grantsAhead?: boolean;
   /** Reads the journals of the other lanes. Default: a new reader. */
   readonly journals?: JournalReader;
+  /** Returns the ID of a topic. Undefined if it is unknown. Default: asks the log. */
+  readonly idOf?: (topic: string) => Promise<string | undefined>;
 }
 
 /**
@@ -39,12 +41,14 @@ export async function openJournalledLane(options: OpenJournalledLaneOptions): Pr
     onCommit,
     grantsAhead,
     journals = journalReader(log, group, clock),
+    idOf = (topic) => topicId(log, topic),
   } = options;
   const state = { topic: stateTopic(pipeline, names), partition: number };
+  const topic = requestsTopic(pipeline, names);
   const lane = await openLane({
     log,
     group,
-    topic: requestsTopic(pipeline, names),
+    topic,
     partition: number,
     state,
     writes: lanePartitions(pipeline, names, number),
@@ -54,7 +58,8 @@ export async function openJournalledLane(options: OpenJournalledLaneOptions): Pr
     onlyIfFree,
   });
   try {
-    const id = await assertStateKept({ log, group, pipeline, names, lane: number, stateAt: lane.stateAt });
+    const id = await idOf(topic);
+    await assertStateKept({ log, group, pipeline, names, lane: number, id, stateAt: lane.stateAt });
     lane.noteTopic(id);
     const lanes = lanesOf(pipeline, options.lanes);
     const inherited = await inheritedBudgets(journals, state.topic, number, lanes);

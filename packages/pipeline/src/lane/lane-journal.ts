@@ -12,6 +12,7 @@ import type { TopicLog } from '@headgate/topics';
 import { PipelineError } from '../settings/pipeline-error.ts';
 import type { Lane } from './lane.ts';
 import { type LaneState, STATE_KEYS, laneState } from './lane-state.ts';
+import { readOnce } from './read-once.ts';
 
 /** The state of a credential's budgets, as it was committed. */
 export interface JournalRecord {
@@ -53,7 +54,8 @@ export function laneJournal(
   grantsAhead = false,
 ): Journal {
   const openedMs = clock.monotonicMs();
-  const own = journalRecords(lane.stateUnder);
+  const own = byCredential(journalRecords(lane.stateUnder));
+  const others = byCredential(inherited);
   const rows = new Map<string, JournalRow>();
   const leaseMs = (): number => Math.min(MAX_LEASE_MS, Math.max(MIN_LEASE_MS, 4 * lane.slowestCommitMs));
 
@@ -80,7 +82,7 @@ export function laneJournal(
       };
       const sinceMs = clock.monotonicMs() - openedMs;
       const kept = restored(own, credential, clock.boot?.(), sinceMs);
-      const elsewhere = restored(inherited, credential, clock.boot?.(), sinceMs)?.map((one) => ({ ...one, elsewhere: true }));
+      const elsewhere = restored(others, credential, clock.boot?.(), sinceMs)?.map((one) => ({ ...one, elsewhere: true }));
       return {
         restored: (kept ?? elsewhere) && [...(kept ?? []), ...(elsewhere ?? [])],
         granted: async (weight = 1) => {
@@ -185,29 +187,24 @@ export function journalRecords(under: LaneState['under']): readonly JournalRecor
   return under(STATE_KEYS.budget).map(({ key, value, ageMs }) => ({ credential: key, value, ageMs }) as JournalRecord);
 }
 
+export type RecordsByCredential = ReadonlyMap<string, readonly JournalRecord[]>;
+
+export function byCredential(records: readonly JournalRecord[]): RecordsByCredential {
+  return Map.groupBy(records, ({ credential }) => credential);
+}
+
 /** Reads the journal of a lane from its pipeline's state topic. */
 export type JournalReader = (stateTopic: string, lane: number) => Promise<readonly JournalRecord[]>;
 
-/** Time for which a journal is reused after it was read, in ms. Without reuse, 32 lanes that are opened together would read 992 states. */
-const READ_AGAIN_MS = 10_000;
-
-/** Creates a reader that reads each journal once for all lanes that are opened within 10 s. */
+/** Creates a reader that reads each journal once for all lanes that open together. Without it, 32 lanes would read 992 states. */
 export function journalReader(log: Pick<TopicLog, 'readState'>, group: string, clock: Clock): JournalReader {
-  const known = new Map<string, { readonly atMs: number; readonly records: Promise<readonly JournalRecord[]> }>();
-  const read = async (stateTopic: string, lane: number): Promise<readonly JournalRecord[]> =>
-    journalRecords(laneState(group, await log.readState(stateTopic, lane)).under);
+  const once = readOnce(clock, async (stateTopic: string, lane: number) =>
+    journalRecords(laneState(group, await log.readState(stateTopic, lane)).under),
+  );
   return async (stateTopic, lane) => {
-    const key = `${stateTopic}/${lane}`;
-    let found = known.get(key);
-    if (found === undefined || clock.monotonicMs() - found.atMs > READ_AGAIN_MS) {
-      found = { atMs: clock.monotonicMs(), records: read(stateTopic, lane) };
-      known.set(key, found);
-      // If reading fails, remove the entry, so that the next caller reads again.
-      found.records.catch(() => known.delete(key));
-    }
-    const records = await found.records;
-    const sinceMs = clock.monotonicMs() - found.atMs;
-    return records.map((record) => ({ ...record, ageMs: record.ageMs + sinceMs }));
+    const { value, atMs } = await once(stateTopic, lane);
+    const sinceMs = clock.monotonicMs() - atMs;
+    return value.map((record) => ({ ...record, ageMs: record.ageMs + sinceMs }));
   };
 }
 
@@ -230,11 +227,10 @@ export async function inheritedBudgets(
  * ms since the journals were read.
  */
 export function restored(
-  records: readonly JournalRecord[],
+  records: RecordsByCredential,
   credential: string,
   boot: BootTime | undefined,
   sinceMs = 0,
 ): readonly BudgetSnapshot[] | undefined {
-  const found = records.filter((record) => record.credential === credential);
-  return found.length === 0 ? undefined : found.flatMap(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs, boot));
+  return records.get(credential)?.flatMap(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs, boot));
 }

@@ -1,4 +1,4 @@
-import { type StateReading, type TopicLog, TopicLostError, TopicUnknownError } from '@headgate/topics';
+import { type StateReading, type TopicLog, TopicLostError, type TopicPartition, TopicUnknownError } from '@headgate/topics';
 import { lanesOf, requestsTopic, stateTopic } from '../topics/names.ts';
 import { PipelineError } from '../settings/pipeline-error.ts';
 import type { TopicNames } from '../topics/topic.ts';
@@ -42,20 +42,22 @@ export interface StateCheckOptions {
   readonly pipeline: Pick<PipelineTopics, 'name'>;
   readonly names: TopicNames;
   readonly lane: number;
+  /** ID of the requests topic. Undefined if it is unknown. */
+  readonly id: string | undefined;
   /** Returns the value of a key of the lane's state. Undefined if there is none. */
   readonly stateAt: LaneState['get'];
 }
 
 /**
- * Throws a `StateLostError` if a lane's state doesn't match its requests topic; otherwise resolves to the topic's ID, if known.
+ * Throws a `StateLostError` if a lane's state doesn't match its requests topic.
  *
  * If the lane has no state, but its group has a committed offset, the state was deleted, because one transaction writes both. If the state
  * is about another topic, or beyond the end of its topic, the topic was recreated or replaced, and new requests would count as finished. A
  * topic with another ID is accepted if the group has a committed offset in it, because a log deletes such offsets together with their
  * topic.
  */
-export async function assertStateKept(options: StateCheckOptions): Promise<string | undefined> {
-  const { log, group, pipeline, names, lane, stateAt } = options;
+export async function assertStateKept(options: StateCheckOptions): Promise<void> {
+  const { log, group, pipeline, names, lane, id, stateAt } = options;
   const finished = stateAt(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
   const next = finished && new OffsetRanges(finished).next;
   const [stateOf, stateOfId] = [STATE_KEYS.requests, STATE_KEYS.requestsId].map((key) => stateAt(key) as string | undefined);
@@ -65,21 +67,33 @@ export async function assertStateKept(options: StateCheckOptions): Promise<strin
     const message = `${state} has the progress of group "${group}" in ${stateOf}, but its jobs now come from ${topic}. Restore that topic's name, or rename ${state}, too.`;
     throw new StateLostError({ message, loss: 'requests' });
   }
-  // Without state, the offsets of the topic aren't needed.
-  const [requests] = await log.listTopics([topic], { withOffsets: next !== undefined });
-  const id = requests?.id;
   if (next !== undefined) {
-    const end = requests?.offsets[lane]?.end;
+    const end = await endOf(log, { topic, partition: lane });
     const isSame = next === 0 || id === undefined || stateOfId === undefined || id === stateOfId;
-    if (next <= (end ?? 0) && (isSame || (await log.groupOffset({ group, topic, partition: lane })) !== undefined)) return id;
+    if (next <= (end ?? 0) && (isSame || (await log.groupOffset({ group, topic, partition: lane })) !== undefined)) return;
     const found = end === undefined ? "doesn't exist" : next > end ? `ends at offset ${end}` : `has the topic ID ${id}, not ${stateOfId}`;
     const message = `${topic} partition ${lane} ${found}, but group "${group}" has finished everything before ${next}. Was the topic deleted${end === undefined ? '' : ' and created again'}?`;
     throw new StateLostError({ message, loss: 'requests' });
   }
   const offset = await log.groupOffset({ group, topic, partition: lane });
-  if (offset === undefined) return id;
+  if (offset === undefined) return;
   const message = `${stateTopic(pipeline, names)} has no records for ${topic} partition ${lane}, but group "${group}" has committed offset ${offset} there. Was the state topic deleted?`;
   throw new StateLostError({ message, loss: 'state' });
+}
+
+/** Returns the offset at which readers of a partition end. Undefined if it doesn't exist. */
+async function endOf(log: TopicLog, place: TopicPartition): Promise<number | undefined> {
+  const [end] = await log.offsets([place], 'end').catch((error: unknown) => {
+    if (error instanceof TopicUnknownError) return [];
+    throw error;
+  });
+  return end;
+}
+
+/** Returns the ID of a topic. Undefined if the topic doesn't exist, or has none. */
+export async function topicId(log: Pick<TopicLog, 'listTopics'>, topic: string): Promise<string | undefined> {
+  const [found] = await log.listTopics([topic], { withOffsets: false });
+  return found?.id;
 }
 
 /**
@@ -101,15 +115,18 @@ export async function assertStatesKept({
   readonly lanes: number;
   readonly missing: readonly string[];
 }): Promise<void> {
-  const all = pipelines.flatMap((pipeline) => Array.from({ length: lanesOf(pipeline, lanes) }, (_, lane) => ({ pipeline, lane })));
+  // Skip a missing topic: a query for a group's offsets would make Kafka's brokers create their internal topic for groups.
+  const existing = pipelines.filter((pipeline) => !missing.includes(requestsTopic(pipeline, names)));
   // Run all checks concurrently, because a log can take seconds to confirm that a partition doesn't exist.
-  const checks = all.map(async ({ pipeline, lane }) => {
-    // Skip a missing topic: a query for a group's offsets would make Kafka's brokers create their internal topic for groups.
-    if (missing.includes(requestsTopic(pipeline, names))) return;
-    const topic = stateTopic(pipeline, names);
-    const reading = missing.includes(topic) ? undefined : await readState(log, topic, lane);
-    const stateAt = reading === undefined ? () => undefined : laneState(group, reading).get;
-    await assertStateKept({ log, group, pipeline, names, lane, stateAt });
+  const checks = existing.map(async (pipeline) => {
+    const id = await topicId(log, requestsTopic(pipeline, names));
+    const check = async (lane: number): Promise<void> => {
+      const topic = stateTopic(pipeline, names);
+      const reading = missing.includes(topic) ? undefined : await readState(log, topic, lane);
+      const stateAt = reading === undefined ? () => undefined : laneState(group, reading).get;
+      await assertStateKept({ log, group, pipeline, names, lane, id, stateAt });
+    };
+    await Promise.all(Array.from({ length: lanesOf(pipeline, lanes) }, (_, lane) => check(lane)));
   });
   await Promise.all(checks);
 }

@@ -4,7 +4,7 @@ import { unwrittenJournal } from '@headgate/throttle/internal';
 import { type ReadOptions, type TopicLog, type TopicRecord, partitionForKey } from '@headgate/topics';
 import type { KeyedJob } from '../definition/pipeline-jobs.ts';
 import type { LaneShare, Pipeline } from '../definition/pipeline.ts';
-import { type JournalRecord, journalRecords, restored } from '../lane/lane-journal.ts';
+import { type JournalRecord, type RecordsByCredential, byCredential, journalRecords, restored } from '../lane/lane-journal.ts';
 import { laneState } from '../lane/lane-state.ts';
 import { GROUP_STATE, lanesOf, requestsTopic, stateTopic, topicNames } from '../topics/names.ts';
 import { listedAndDue } from './job-list.ts';
@@ -86,11 +86,13 @@ async function leftOf(
   const states = await Promise.all(numbers.map(async (lane) => laneState(group, await log.readState(stateTopic(pipeline, names), lane))));
   // Every lane needs all journals, because a credential can have come from another lane.
   const journals = states.flatMap((state) => journalRecords(state.under));
+  const budgets = byCredential(journals);
+  const listedBy = Map.groupBy(listed, ({ key }) => (count === 1 ? 0 : partitionForKey(key, count)));
   const topic = requestsTopic(pipeline, names);
   const lanes: LaneLeft[] = [];
   let after = 0;
   for (const [lane, state] of states.entries()) {
-    const processor = openReadOnly(pipeline, { lane, lanes: count }, journals, clock, env);
+    const processor = openReadOnly(pipeline, { lane, lanes: count }, budgets, clock, env);
     try {
       for (const source of processor.sources) source.stop();
       const sizeOf = jobSizes(pipeline, processor, state.get);
@@ -112,9 +114,9 @@ async function leftOf(
           });
       };
       for await (const record of unfinishedJobs(log, topic, lane, state)) add(record);
-      for (const { key, value } of listed) if (count === 1 || partitionForKey(key, count) === lane) add({ offset: -1, value });
-      const budgets = processor.sources.flatMap((source) => source.slots());
-      lanes.push({ pipeline: pipeline.name, lane, walks, keys, keysPerRequest, budgets });
+      for (const { value } of listedBy.get(lane) ?? []) add({ offset: -1, value });
+      const slots = processor.sources.flatMap((source) => source.slots());
+      lanes.push({ pipeline: pipeline.name, lane, walks, keys, keysPerRequest, budgets: slots });
     } finally {
       await Promise.allSettled(processor.sources.map(async (source) => await source.close()));
     }
@@ -126,11 +128,11 @@ async function leftOf(
 function openReadOnly(
   pipeline: Pipeline,
   share: LaneShare,
-  journals: readonly JournalRecord[],
+  budgets: RecordsByCredential,
   clock: Clock,
   env: Required<LeftToDoOptions>['env'],
 ): Processor<unknown, TopicMap> {
-  const journal = unwrittenJournal((credential) => restored(journals, credential, clock.boot?.()));
+  const journal = unwrittenJournal((credential) => restored(budgets, credential, clock.boot?.()));
   const credits = creditPool({ max: pipeline.maxOutstanding });
   const { signal } = new AbortController();
   return pipeline.open({ clock, env, credits, signal, onAttempt: () => undefined, journal }, share);

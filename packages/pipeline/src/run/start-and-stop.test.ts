@@ -356,9 +356,9 @@ test('requests that the log deleted before they were processed fail the run once
   await place.log.append(['b', 'c', 'd'].map((key) => ({ topic: 'shelves.requests', key, value: JSON.stringify({ shelf: key }) })));
   // Acts like a broker whose retention has deleted b and c.
   const log = logWith(place.log, {
-    listTopics: async (names) =>
-      (await place.log.listTopics(names)).map((one) =>
-        one.name === 'shelves.requests' ? { ...one, offsets: one.offsets.map((offsets) => ({ ...offsets, earliest: 3 })) } : one,
+    offsets: async (places, which) =>
+      (await place.log.offsets(places, which)).map((offset, i) =>
+        places[i]?.topic === 'shelves.requests' && which === 'earliest' ? 3 : offset,
       ),
     readBytes: (options) => place.log.readBytes(options.topic === 'shelves.requests' ? { ...options, from: 3 } : options),
   });
@@ -381,9 +381,9 @@ test('requests that the log deleted before they were processed fail the run once
 function deletingLog(log: TopicLog, earliest: () => number): TopicLog {
   const isRequests = (topic: string): boolean => topic === 'shelves.requests';
   return logWith(log, {
-    listTopics: async (names) =>
-      (await log.listTopics(names)).map((one) =>
-        isRequests(one.name) ? { ...one, offsets: one.offsets.map((offsets) => ({ ...offsets, earliest: earliest() })) } : one,
+    offsets: async (places, which) =>
+      (await log.offsets(places, which)).map((offset, i) =>
+        isRequests(places[i]?.topic ?? '') && which === 'earliest' ? earliest() : offset,
       ),
     readBytes: (options) => {
       const from = typeof options.from === 'number' ? options.from : 0;

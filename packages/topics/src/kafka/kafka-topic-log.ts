@@ -4,6 +4,7 @@ import { assertFields, bytesRecord, textRecord } from '../record-fields.ts';
 import { Backoff } from '../backoff.ts';
 import { MAX_INT32, assertTopics, assertWhole } from '../whole-options.ts';
 import type { FieldsOf } from '../pull-reader.ts';
+import { partitionKey } from '../topic-partition.ts';
 import { LaneHeldError } from '../lane-errors.ts';
 import { TopicMismatchError, TopicUnknownError } from '../topic-errors.ts';
 import { TopicLogError, closedError } from '../topic-log-error.ts';
@@ -29,7 +30,7 @@ import { type Availability, type AvailabilityChange, availability } from '../ava
 import { BrokerAddresses } from './client/broker-addresses.ts';
 import { assertKnownKafkajs } from './client/transport.ts';
 import { failureText, passes, refusal } from './client/driver-errors.ts';
-import { Cluster, type ClusterConfig } from './client/cluster.ts';
+import { Cluster, type ClusterConfig, KnownCluster } from './client/cluster.ts';
 import { isNoneReady, refusesToken } from './client/error-kinds.ts';
 import { isCompacted } from './topics/topic-requirements.ts';
 import { createTopics } from './topics/create-topics.ts';
@@ -41,6 +42,7 @@ import { KafkaLaneWriter } from './lane/lane-writer.ts';
 import { Client } from './client/client.ts';
 import { Member } from './group/member.ts';
 import { partitionOffsets } from './reader/fetch.ts';
+import { listOffsets } from './requests/offsets.ts';
 import { findOpenTransaction } from './reader/open-transaction.ts';
 import { Appender } from './producer/appender.ts';
 import { TransactionSession, type TransactionSessionOptions } from './producer/transaction-session.ts';
@@ -92,6 +94,8 @@ const REACHABLE_WITHIN_MS = 7_000;
 const CONNECTED_WITHIN_MS = 2_000;
 const OPEN_PAUSES = { leastMs: 250, firstMs: 500, mostMs: 1_000 };
 const SESSION_TIMEOUT_MS = 6_000;
+/** The names of offsets in Kafka's protocol. */
+const WHICH = { earliest: 'earliest', end: 'stable', written: 'replicated' } as const;
 /** Tolerance for the difference between the clocks of two machines. */
 const CLOCKS_APART_MS = 5_000;
 /** Tolerance for the difference between the clocks of two brokers. */
@@ -138,6 +142,7 @@ function whyNotOpen(error: unknown, ssl: boolean, explained: string): string {
 class KafkaTopicLog implements TopicLog {
   readonly #id = randomUUID();
   readonly #config: ClusterConfig;
+  readonly #known = new KnownCluster();
   readonly #options: KafkaTopicLogOptions;
   readonly #availability: Availability;
   readonly #addresses: BrokerAddresses;
@@ -169,7 +174,7 @@ class KafkaTopicLog implements TopicLog {
       availability: this.#availability,
       signal: this.#closing.signal,
     };
-    const cluster = new Cluster(this.#config);
+    const cluster = new Cluster(this.#config, this.#known);
     this.#directory = new TopicDirectory(new Client(cluster));
     this.#cluster = this.#clientOf(cluster);
     this.#appender = new Appender({
@@ -252,6 +257,13 @@ class KafkaTopicLog implements TopicLog {
     return (await Promise.all(infos)).flat();
   }
 
+  async offsets(topicPartitions: readonly TopicPartition[], which: 'earliest' | 'end' | 'written'): Promise<readonly number[]> {
+    this.#assertOpen();
+    for (const { topic, partition } of topicPartitions) await this.#directory.assertPartition(topic, partition);
+    const offsets = await this.#cluster.run((cluster) => cluster.ask(listOffsets, { topicPartitions, which: WHICH[which] }));
+    return topicPartitions.map((place) => offsets.get(partitionKey(place)) ?? 0);
+  }
+
   async openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter> {
     this.#assertOpen();
     const topicPartitions = [lane.state, ...(lane.writes ?? [])];
@@ -302,7 +314,7 @@ class KafkaTopicLog implements TopicLog {
   #read<Field extends string | Uint8Array>(options: ReadOptions, fieldsOf: FieldsOf<Field>): TopicReader<Field> {
     this.#assertOpen();
     // A reader that waits for new records keeps its connection busy, so it has its own client.
-    const client = options.follow === true ? this.#clientOf(new Cluster(this.#config)) : this.#cluster;
+    const client = options.follow === true ? this.#clientOf(new Cluster(this.#config, this.#known)) : this.#cluster;
     const reader = new KafkaTopicReader({
       client,
       committer: this.#cluster,
@@ -338,7 +350,7 @@ class KafkaTopicLog implements TopicLog {
   async joinGroup(options: JoinGroupOptions): Promise<GroupMember> {
     this.#assertOpen();
     const { sessionTimeoutMs = SESSION_TIMEOUT_MS } = this.#options;
-    const membership = new Member({ cluster: () => new Cluster(this.#config), ...options, sessionTimeoutMs });
+    const membership = new Member({ cluster: () => new Cluster(this.#config, this.#known), ...options, sessionTimeoutMs });
     this.#memberships.set(membership, options.group);
     const leave = async (): Promise<void> => {
       this.#memberships.delete(membership);
@@ -426,7 +438,7 @@ class KafkaTopicLog implements TopicLog {
     transactionalId: string,
     options: Pick<TransactionSessionOptions, 'places' | 'written' | 'noted' | 'notes' | 'signal'>,
   ): TransactionSession {
-    const cluster = new Cluster(this.#config);
+    const cluster = new Cluster(this.#config, this.#known);
     return new TransactionSession({
       producer: new TransactionalProducer({ cluster, transactionalId, transactionTimeout: this.#transactionTimeout }),
       cluster,

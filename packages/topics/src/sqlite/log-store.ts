@@ -57,6 +57,18 @@ export class LogStore {
     return this.#read(() => this.topics.list(names));
   }
 
+  offsets(topicPartitions: readonly TopicPartition[], isEarliest: boolean): readonly number[] {
+    return this.#read(() => {
+      const topics = new Map<string, StoredTopic>();
+      return topicPartitions.map(({ topic, partition }) => {
+        const stored = topics.get(topic) ?? this.topics.get(topic);
+        topics.set(topic, stored);
+        const found = partitionOf(stored, partition);
+        return isEarliest ? this.topics.earliest(found) : found.nextOffset;
+      });
+    });
+  }
+
   openLane(lane: LaneSpec, nowMs: number): { readonly epoch: number; readonly state: StateEntries } {
     // Before a lock is created next to the file.
     if (this.#options.readOnly === true) this.#transaction(() => undefined);

@@ -159,6 +159,11 @@ class SqliteTopicLog implements TopicLog {
     return await this.#link.call('listTopics', names);
   }
 
+  async offsets(topicPartitions: readonly TopicPartition[], which: 'earliest' | 'end' | 'written'): Promise<readonly number[]> {
+    this.#assertOpen();
+    return await this.#link.call('offsets', topicPartitions, which === 'earliest');
+  }
+
   async openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter> {
     this.#assertOpen();
     signal?.throwIfAborted();

@@ -61,11 +61,13 @@ export class TopicTable {
       name: topic.name,
       partitions: topic.partitions.length,
       compacted: topic.compacted,
-      offsets: topic.partitions.map(({ id, nextOffset }) => {
-        const earliest = this.#earliest.get(id)?.['earliest'];
-        return { earliest: earliest === null ? nextOffset : integer(earliest), end: nextOffset };
-      }),
+      offsets: topic.partitions.map((partition) => ({ earliest: this.earliest(partition), end: partition.nextOffset })),
     }));
+  }
+
+  earliest({ id, nextOffset }: StoredPartition): number {
+    const earliest = this.#earliest.get(id)?.['earliest'];
+    return earliest === null ? nextOffset : integer(earliest);
   }
 
   /** Returns a topic's present number of partitions; 0 if it is missing. Throws if it can't become the specified one. */

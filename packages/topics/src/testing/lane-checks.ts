@@ -435,6 +435,7 @@ export function laneChecks(): readonly DriverCheck[] {
           log.groupOffset({ group, topic, partition: 0 }),
           log.recordLimit(topic),
           log.offsetSince({ topic, partition: 0 }, 0),
+          log.offsets([{ topic, partition: 0 }], 'end'),
           log.read({ topic, group }).commit({ topic, partition: 0, offset: 0 }),
         ]);
         await log.close();

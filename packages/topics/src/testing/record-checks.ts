@@ -81,6 +81,35 @@ export function recordChecks(): readonly DriverCheck[] {
       },
     },
     {
+      name: 'offsets are those of each partition, in the order in which they were requested',
+      async run(open) {
+        await using log = await open();
+        const [topic, other] = [uniqueName('topic'), uniqueName('other')];
+        await log.createTopics([
+          { name: topic, partitions: 3 },
+          { name: other, partitions: 1 },
+        ]);
+        const records = [2, 2, 1].map((partition) => ({ topic, partition, key: null, value: 'v' }));
+        await log.append([...records, { topic: other, key: null, value: 'v' }]);
+        const ends = new Map((await log.listTopics([topic, other])).map(({ name, offsets }) => [name, offsets.map(({ end }) => end)]));
+        const places = [
+          { topic, partition: 2 },
+          { topic: other, partition: 0 },
+          { topic, partition: 0 },
+        ];
+        const expected = places.map((place) => ends.get(place.topic)?.[place.partition]);
+        assert.deepEqual([(expected[0] ?? 0) >= 2, (expected[1] ?? 0) >= 1, expected[2]], [true, true, 0]);
+        assert.deepEqual(await log.offsets(places, 'earliest'), [0, 0, 0]);
+        for (const which of ['end', 'written'] as const) assert.deepEqual(await log.offsets(places, which), expected);
+        assert.deepEqual(await log.offsets([], 'end'), []);
+        for (const place of [
+          { topic, partition: 3 },
+          { topic: uniqueName('missing'), partition: 0 },
+        ])
+          await assert.rejects(log.offsets([...places, place], 'end'), TopicUnknownError);
+      },
+    },
+    {
       name: 'offsetSince finds the first record of a time or later, in each partition, and nothing after the last one',
       async run(open) {
         await using log = await open();

@@ -15,6 +15,14 @@ const NO_LEADER = -1;
 const PAUSES = { firstMs: 8, mostMs: 200 };
 const REPEATED_FOR_MS = 2_000;
 
+/** What the clusters of a log know of its brokers, so that many lanes don't each fetch the metadata of all partitions. */
+export class KnownCluster {
+  /** The advertised addresses by node ID, as of the last response to Metadata; empty before the first. */
+  nodes: ReadonlyMap<number, string> = new Map();
+  /** Topics that exist, as far as they were needed. An error that other brokers may answer otherwise clears them. */
+  readonly topics: Map<string, TopicMetadata> = new Map();
+}
+
 export interface ClusterConfig extends ConnectionOptions {
   /** Closes the cluster's connections, and lets no new one open. */
   readonly signal: AbortSignal;
@@ -46,21 +54,19 @@ export class Cluster {
   readonly #closing = new AbortController();
   readonly #ofConfig: Disposable;
   readonly #connections = new Map<string, Promise<BrokerConnection>>();
-  /** The advertised addresses by node ID, as of the last response to Metadata; empty before the first. */
-  #nodes: ReadonlyMap<number, string> = new Map();
-  /** Topics that exist, as far as they were needed. An error that other brokers may answer otherwise clears them. */
-  readonly #topics = new Map<string, TopicMetadata>();
+  readonly #known: KnownCluster;
   /** Coordinators by kind and name, such as `group orders`. A failed request removes its coordinator. */
   readonly #coordinators = new Map<string, string>();
 
-  constructor(config: ClusterConfig) {
+  constructor(config: ClusterConfig, known: KnownCluster = new KnownCluster()) {
     this.config = config;
+    this.#known = known;
     this.#ofConfig = addAbortListener(config.signal, () => this.close(config.signal.reason as Error));
   }
 
   /** The advertised addresses of the brokers that the cluster considers alive, by node ID, as of the last response to Metadata. */
   get nodes(): ReadonlyMap<number, string> {
-    return this.#nodes;
+    return this.#known.nodes;
   }
 
   /**
@@ -71,9 +77,14 @@ export class Cluster {
     return await (broker === undefined ? this.#repeated(() => this.#fetchMetadata(topics)) : this.#fetchMetadata(topics, broker));
   }
 
+  /** True if the metadata lists the partition, as far as it was needed. */
+  knows({ topic, partition }: TopicPartition): boolean {
+    return this.#known.topics.get(topic)?.partitionMetadata.some(({ partitionId }) => partitionId === partition) === true;
+  }
+
   /** Forgets the leaders, so that the next request fetches them. */
   forget(): void {
-    this.#topics.clear();
+    this.#known.topics.clear();
   }
 
   /** Closes all connections at once. Requests in flight reject with `reason`. */
@@ -107,7 +118,7 @@ export class Cluster {
   /** The address of some broker that a connection can be opened to, advertised addresses first. */
   async anyBroker(): Promise<string> {
     const { addresses } = this.config;
-    const candidates = addresses.inOrder(this.#nodes.size === 0 ? undefined : this.#nodes.values());
+    const candidates = addresses.inOrder(this.#known.nodes.size === 0 ? undefined : this.#known.nodes.values());
     let failure: unknown;
     for (const address of candidates) {
       try {
@@ -120,22 +131,22 @@ export class Cluster {
       }
     }
     // The next attempt begins with the addresses of the user's options: the whole cluster may have moved.
-    this.#nodes = new Map();
+    this.#known.nodes = new Map();
     throw failure;
   }
 
   protected async leaderOf({ topic, partition }: TopicPartition): Promise<string> {
     await this.know([topic]);
-    const found = this.#topics.get(topic)?.partitionMetadata.find(({ partitionId }) => partitionId === partition);
+    const found = this.#known.topics.get(topic)?.partitionMetadata.find(({ partitionId }) => partitionId === partition);
     if (found === undefined) throw unknownTopicError(topic, partition);
-    const address = found.leader === NO_LEADER ? undefined : this.#nodes.get(found.leader);
+    const address = found.leader === NO_LEADER ? undefined : this.#known.nodes.get(found.leader);
     if (address === undefined) throw answeredError(KAFKA_ERRORS.LEADER_NOT_AVAILABLE.code, { topic });
     return address;
   }
 
   protected async controller(): Promise<string> {
     const { controllerId } = await this.#fetchMetadata([]);
-    const address = this.#nodes.get(controllerId);
+    const address = this.#known.nodes.get(controllerId);
     if (address === undefined) throw answeredError(KAFKA_ERRORS.LEADER_NOT_AVAILABLE.code);
     return address;
   }
@@ -147,7 +158,7 @@ export class Cluster {
 
   /** Fetches the leaders of the topics that aren't known. Throws the broker's error if a topic can't be used. */
   protected async know(topics: readonly string[]): Promise<void> {
-    const unknown = [...new Set(topics)].filter((topic) => !this.#topics.has(topic));
+    const unknown = [...new Set(topics)].filter((topic) => !this.#known.topics.has(topic));
     if (unknown.length === 0) return;
     const { topicMetadata } = await this.#fetchMetadata(unknown);
     const refusals = topicMetadata.flatMap(({ topic, topicErrorCode: errorCode }) => (errorCode === 0 ? [] : [{ errorCode, topic }]));
@@ -171,8 +182,8 @@ export class Cluster {
   async #fetchMetadata(topics: readonly string[] | null, broker?: string): Promise<Metadata> {
     const answer = await this.#send(broker ?? (await this.anyBroker()), metadata, { topics });
     if (answer.brokers.length === 0) throw new NoBrokerReadyError();
-    this.#nodes = new Map(answer.brokers.map(({ nodeId, host, port }) => [nodeId, `${host}:${port}`]));
-    for (const found of answer.topicMetadata) if (found.topicErrorCode === 0) this.#topics.set(found.topic, found);
+    this.#known.nodes = new Map(answer.brokers.map(({ nodeId, host, port }) => [nodeId, `${host}:${port}`]));
+    for (const found of answer.topicMetadata) if (found.topicErrorCode === 0) this.#known.topics.set(found.topic, found);
     return answer;
   }
 

@@ -138,7 +138,8 @@ export class TransactionSession {
   }
 
   async #existing({ topicPartitions, offsets }: Touched): Promise<Touched> {
-    const places = [...topicPartitions, ...offsets];
+    // A partition that was deleted since the last look at the metadata fails a request, after which it isn't known any more.
+    const places = [...topicPartitions, ...offsets].filter((place) => !this.#options.cluster.knows(place));
     const wanted = new Map<string, number>();
     for (const { topic, partition } of places) wanted.set(topic, Math.max(partition + 1, wanted.get(topic) ?? 0));
     const found = await certainTopicMetadata(this.#options.cluster, wanted);
