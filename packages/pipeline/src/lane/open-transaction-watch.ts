@@ -3,8 +3,11 @@ import type { OpenTransaction, TopicLog, TopicPartition } from '@headgate/topics
 
 /** Detects whether an open transaction blocks the reader of a lane's requests. */
 export interface OpenTransactionWatch {
-  /** Returns true if a transaction is open. `now`: true to query the log; false to accept a result of the last two seconds. */
-  check(now: boolean): Promise<boolean>;
+  /**
+   * Returns true if a transaction is open. `now`: true to query the log; false to accept a result of the last two seconds, or none if no transaction
+   * may be open.
+   */
+  check(now: boolean, mayBeOpen: boolean): Promise<boolean>;
 }
 
 export interface OpenTransactionWatchOptions {
@@ -30,8 +33,9 @@ export function openTransactionWatch({ log, lane, clock, onChange, signal }: Ope
   let isReported = false;
 
   return {
-    async check(now) {
-      if (!now && clock.monotonicMs() < checkAgainMs) return seen !== undefined;
+    async check(now, mayBeOpen) {
+      const isNeeded = mayBeOpen || seen !== undefined;
+      if (!now && (!isNeeded || clock.monotonicMs() < checkAgainMs)) return seen !== undefined;
       const transaction = await log.openTransaction({ topic, partition }, signal).catch((error: unknown) => {
         if (!signal.aborted) throw error;
         return undefined;

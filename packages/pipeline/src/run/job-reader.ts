@@ -8,10 +8,11 @@ import type { LaneBacklog } from '../progress/job-sizes.ts';
 import type { WorkContext } from '../definition/processor.ts';
 import { type RepeatedJobs, repeatedJobs } from '../jobs/repeated-jobs.ts';
 import { jobsInOrder } from '../jobs/jobs-in-order.ts';
+import type { JobNews } from './job-news.ts';
 import type { LaneJobs } from './lane-jobs.ts';
 
-/** Delay before new jobs are read again: `firstMs`, doubled up to `maxMs` each time that there are none. */
-const POLL = { firstMs: 250, maxMs: 1_000 };
+/** Delay before jobs behind an open transaction are read again. */
+const BLOCKED_MS = 1_000;
 /** Delay before the backlog is counted again while the lane can't take more jobs. */
 const COUNT_AGAIN_MS = 5_000;
 
@@ -19,6 +20,8 @@ export interface JobReaderOptions {
   readonly context: WorkContext<unknown, TopicMap>;
   readonly jobs: LaneJobs;
   readonly notifier: Notifier;
+  /** Wakes the lane when its topic changes. */
+  readonly news: JobNews;
   readonly backlog: LaneBacklog;
   /** Jobs that an earlier holder of the lane started and didn't finish. */
   readonly resumed: readonly JobRecord[];
@@ -64,14 +67,14 @@ export class JobReader {
 
   /** Reads until the signal aborts or, without `follow`, until no job is left. Rejects if the lane can't continue. */
   async read(): Promise<void> {
-    const { jobs, notifier, follow, signal } = this.#options;
+    const { context, jobs, notifier, news, follow, signal } = this.#options;
+    const { topic, partition } = context.lane;
+    using watched = news.watch({ topic, partition }, () => notifier.notify());
     await this.#searchDeleted();
-    let pauseMs = POLL.firstMs;
     while (!signal.aborted) {
-      const from = this.#position;
       const isIdle = jobs.size === 0;
       // Check before the read: if no transaction is open now, the read sees every job that was committed before.
-      const isBlocked = await this.#watch.check(isIdle && !follow);
+      const isBlocked = await this.#watch.check(isIdle && !follow, watched.mayBeOpen);
       const isAny = await this.#takeNew();
       if (signal.aborted) return;
       jobs.flush();
@@ -79,8 +82,7 @@ export class JobReader {
         await this.#noteDeleted();
         if (!follow && !isBlocked) return;
       }
-      pauseMs = this.#position > from ? POLL.firstMs : Math.min(2 * pauseMs, POLL.maxMs);
-      await notifier.wait(pauseMs);
+      await notifier.wait(isBlocked ? BLOCKED_MS : undefined);
     }
   }
 

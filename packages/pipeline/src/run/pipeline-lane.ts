@@ -22,6 +22,7 @@ import type { Tracing } from '../events/tracing.ts';
 import { openJournalledLane } from '../lane/journalled-lane.ts';
 import type { Lane } from '../lane/lane.ts';
 import type { JournalReader } from '../lane/lane-journal.ts';
+import type { JobNews } from './job-news.ts';
 import { LaneJobs } from './lane-jobs.ts';
 import { JobReader } from './job-reader.ts';
 import { type Notifier, notifier as openNotifier } from '../lane/notifier.ts';
@@ -51,6 +52,10 @@ export interface LaneRun {
   readonly tracing: Tracing | undefined;
   /** Reads the journals of other lanes. Shared, so that lanes that open together read each journal once. */
   readonly journals: JournalReader;
+  /** Tells lanes of new jobs. */
+  readonly news: JobNews;
+  /** Returns the ID of a topic. Shared in the same way. */
+  readonly idOf: (topic: string) => Promise<string | undefined>;
   /** Maximum number of HTTP requests that the lanes of the run send together. Undefined: no maximum. */
   readonly allowance: RequestAllowance | undefined;
   /** Keys of the jobs to process. Undefined: all. */
@@ -279,6 +284,7 @@ class HeldLane implements PipelineLane {
       context: this.#context,
       jobs: this.#jobs,
       notifier: this.#notifier,
+      news: this.#run.news,
       backlog: this.#backlog,
       resumed: this.#resumed,
       isChosen: (record) => this.#isChosen(record),

@@ -6,9 +6,12 @@ import type { Observable } from 'rxjs';
 import type { Pipeline } from '../definition/pipeline.ts';
 import { digest } from '../topics/digest.ts';
 import type { RunEvent, RunGauges } from '../events/events.ts';
+import { JobNews } from './job-news.ts';
 import { LaneSupervisor } from './lane-supervisor.ts';
 import { type LaneRun, openPipelineLane } from './pipeline-lane.ts';
 import { journalReader } from '../lane/lane-journal.ts';
+import { readOnce } from '../lane/read-once.ts';
+import { topicId } from '../lane/state-check.ts';
 import { type TopicNaming, lanesOf, requestsTopic, topicNames } from '../topics/names.ts';
 import { PipelineError, pipelineChecks } from '../settings/pipeline-error.ts';
 import { listSchedule } from './list-schedule.ts';
@@ -123,6 +126,7 @@ export async function start(options: StartOptions): Promise<Running> {
   const { warnings } = await orAborted(signal, log.createTopics(topicSpecs(pipelines, { lanes, names })));
   for (const message of warnings) events.notice('warn', message);
   const ownDeadline = stopDeadline({ clock, signal });
+  const ids = readOnce(clock, (topic: string) => topicId(log, topic));
   const run: LaneRun = {
     log,
     group,
@@ -137,6 +141,8 @@ export async function start(options: StartOptions): Promise<Running> {
     onCommit: (pipeline, ms) => events.model.committed(pipeline, ms),
     tracing,
     journals: journalReader(log, group, clock),
+    news: new JobNews(log, clock),
+    idOf: async (topic) => (await ids(topic)).value,
     allowance: allowanceOf(maxRequests, events, stopping),
     keys,
     deadline: options.deadline ?? ownDeadline,
