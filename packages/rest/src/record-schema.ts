@@ -59,7 +59,8 @@ function jsonContract(text: string): Contract {
     flaw(record) {
       // `parseUntouched` keeps long numbers as objects. The schema needs plain numbers.
       const value: unknown = JSON.parse(JSON.stringify(record));
-      const issue = schema.safeParse(value).error?.issues.find(isFlaw);
+      // An issue with a note is an integer beyond 2^53, which zod refuses and JSON Schema permits.
+      const issue = schema.safeParse(value).error?.issues.find((one) => !('note' in one));
       if (issue === undefined) return undefined;
       const place = placeIn(issue.path);
       if (issue.code !== 'invalid_type') return `${place}: it doesn't fit (${issue.code})`;
@@ -67,12 +68,6 @@ function jsonContract(text: string): Contract {
       return `${place}: expected ${withArticle(issue.expected)}, got ${kindOf(got)}`;
     },
   };
-}
-
-/** False for an integer beyond 2^53, which zod refuses and JSON Schema permits. */
-function isFlaw(issue: z.core.$ZodIssue): boolean {
-  if (issue.code === 'invalid_union') return issue.errors.every((branch) => branch.some(isFlaw));
-  return !('note' in issue);
 }
 
 function placeIn(path: readonly PropertyKey[]): string {
