@@ -24,6 +24,21 @@ const NAMES = [
   'headgate',
 ];
 
+/** Optional packages, each with a schema that needs it. */
+const FORMATS = [
+  ['avsc', 'issue.avsc', '{"type":"record","name":"Issue","fields":[{"name":"id","type":"long"}]}'],
+  ['protobufjs', 'issue.proto', 'syntax = "proto3"; message Issue { int64 id = 1; }'],
+] as const;
+
+const yamlWith = (schema: string): string => `topics: { driver: sqlite, file: ./headgate.db }
+tracker:
+  use: rest
+  baseUrl: http://127.0.0.1:1
+  credentials: [{ name: anyone }]
+  limit: { requests: 1, window: 1s }
+  streams: { issues: { get: /issues, key: $.id, schema: ./${schema} } }
+`;
+
 interface Tarball {
   readonly file: string;
   readonly manifest: Manifest;
@@ -91,6 +106,19 @@ describe('npm run pack', { timeout: 300_000 }, () => {
     });
     const { code, stdout, stderr } = await run([command, 'run', '--sandbox'], { env, cwd: folder });
     expect([code, stdout, stderr]).toEqual([0, '', expect.stringContaining('Done')]);
+
+    for (const [name, file, schema] of FORMATS) {
+      await writeFile(join(folder, file), schema);
+      await writeFile(join(folder, 'headgate.yaml'), yamlWith(file));
+      const described = async () => await run([command, 'schema', 'tracker.issues'], { env, cwd: folder });
+      expect(await described()).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`${name} isn't installed. Run: npm install ${name}`),
+      });
+      expect((await run([...install, '--prefix', folder, name])).code).toBe(0);
+      expect(await described()).toMatchObject({ code: 0, stdout: expect.stringContaining(file), stderr: '' });
+    }
+    await rm(join(folder, 'headgate.yaml'));
 
     const entries = JSON.stringify(exportedEntries(fileURLToPath(new URL('..', import.meta.url))));
     const esm = ['--input-type=module', '--eval', `for (const name of ${entries}) await import(name);`];
