@@ -7,10 +7,7 @@ const BROKER = './scripts/kafka-broker-under-test.ts';
 const MINUTE = 60_000;
 
 /** Limits that only a hanging test reaches, even on a slow machine. */
-const limits = (minutes: number) => ({
-  testTimeout: TORTURE ? 60 * MINUTE : minutes * MINUTE,
-  hookTimeout: 5 * MINUTE,
-});
+const LIMITS = { testTimeout: TORTURE ? 60 * MINUTE : 10 * MINUTE, hookTimeout: 5 * MINUTE };
 
 /**
  * Node loads the sources itself. Code that vite has transformed is slower, because it looks up each import at each use, and vite finds nothing
@@ -38,6 +35,8 @@ export default defineConfig({
   // Resolves workspace packages to their source.
   ssr: { resolve: { conditions: ['@headgate/source'] } },
   test: {
+    ...LIMITS,
+    ...NATIVE,
     expect: { poll: { timeout: 4 * MINUTE } },
     // Errors must show whole values, because a test that fails only once, on another machine, can't be examined again.
     chaiConfig: { truncateThreshold: 4_000 },
@@ -49,20 +48,20 @@ export default defineConfig({
     reporters: ['default', new TotalsReporter()],
     coverage: { provider: 'v8', include: ['packages/*/src/**', 'apps/*/src/**'] },
     projects: [
-      project('unit', ['**/*.test.ts'], [...EMBEDDED, ...ENDINGS], { ...limits(5), ...NATIVE, ...SHARED, ...COMPUTING }),
-      project('embedded', EMBEDDED, ENDINGS, { ...limits(10), ...NATIVE, ...SHARED, globalSetup: COMMAND }),
+      project('unit', ['**/*.test.ts'], [...EMBEDDED, ...ENDINGS], { ...SHARED, ...COMPUTING }),
+      project('embedded', EMBEDDED, ENDINGS, { ...SHARED, globalSetup: COMMAND }),
       // Reads documents or other files outside of its package.
-      ending('docs', { ...limits(10), ...NATIVE, ...SHARED, globalSetup: COMMAND }),
+      ending('docs', { ...SHARED, globalSetup: COMMAND }),
       // Takes the broker that all tests share.
-      ending('broker', { ...limits(10), ...NATIVE, globalSetup: [COMMAND, BROKER] }),
+      ending('broker', { globalSetup: [COMMAND, BROKER] }),
       // Starts brokers, and kills, freezes or configures them.
-      ending('faults', { ...limits(10), globalSetup: COMMAND }),
+      ending('faults', { globalSetup: COMMAND }),
       // Looks at packages, bundles and documents as users get them.
-      ending('package', { ...limits(10), globalSetup: [COMMAND] }),
+      ending('package', { globalSetup: COMMAND }),
       // Rebuilds all packages, so no other test may use the build output at the same time.
-      ending('pack', { ...limits(10), ...COMPUTING }),
+      ending('pack', { ...COMPUTING }),
       // Measures time, CPU or memory.
-      ending('figure', { ...limits(10), globalSetup: COMMAND, maxWorkers: 1, sequence: { groupOrder: 2 } }),
+      ending('figure', { globalSetup: COMMAND, maxWorkers: 1, sequence: { groupOrder: 2 } }),
     ],
   },
 });
