@@ -66,7 +66,7 @@ interface RunFlags {
 const EXAMPLES = {
   init: ['', ' --rest https://pokeapi.co/api/v2/pokemon'],
   check: ['', ' --online --json'],
-  schema: [' > headgate.schema.json', ' followers.ids'],
+  schema: [' followers.ids', ' --infer github.issues --pages 3 > issue.schema.json'],
   plan: ['', ' --json'],
   run: [' --sandbox', ' --again github.issues'],
   try: [' github.repos', ' github.issues --for owner=nodejs --for repo=undici'],
@@ -180,7 +180,21 @@ function commandLine(world: World, exit: (code: number) => void): Command {
   command('schema', 'Write the JSON Schema of a topic, or of headgate.yaml for editors')
     .argument('[topic]', 'Topic, such as followers.ids (default: the configuration)')
     .option('--asyncapi', 'Write an AsyncAPI 3 document of all configured topics instead')
-    .action(async (topic: string | undefined, options: { asyncapi?: boolean }) => {
+    .addOption(
+      new Option('--infer <stream>', 'Request pages of a stream (use: rest), and propose the JSON Schema of its records').conflicts(
+        'asyncapi',
+      ),
+    )
+    .option('--pages <n>', 'With --infer: maximum pages to request', positiveNumber, 3)
+    .option('--for <field=value>', 'With --infer: field of the job, such as owner=nodejs; repeatable', collect, [])
+    .action(async (topic: string | undefined, options: { asyncapi?: boolean; infer?: string; pages: number; for: string[] }) => {
+      const { infer: stream, pages, for: fields } = options;
+      if (stream !== undefined) {
+        if (topic !== undefined) throw new UsageError('schema: --infer names a stream. Leave out the topic.');
+        const { inferSchema } = await import('./commands/infer-schema.ts');
+        exit(await inferSchema({ stream, fields, pages }, context()));
+        return;
+      }
       if (options.asyncapi === true) {
         if (topic !== undefined) throw new UsageError('schema: --asyncapi describes all topics. Leave out the topic.');
         const { asyncapi } = await import('./commands/asyncapi.ts');

@@ -111,15 +111,21 @@ function pipelineOf(name: string, section: RestOptions) {
         const { batch } = stream;
         const fields = fieldsOf(request);
         const epochMs = io.clock.epochMs();
-        const one: RestQuery = {
-          stream: request.stream,
-          fields: batch === undefined ? fields : { [batch.of]: [String(fields[batch.of])] },
-          cursor: firstCursor(stream, undefined, epochMs),
+        const pageAt = async (cursor: Cursor): Promise<TriedStream> => {
+          const one: RestQuery = {
+            stream: request.stream,
+            fields: batch === undefined ? fields : { [batch.of]: [String(fields[batch.of])] },
+            cursor,
+          };
+          // The page's records are never written, so the request needs no capacity downstream.
+          const { value: page, credit } = await api.query(one, { credits: creditPool({ max: Infinity }), signal: io.signal });
+          credit.release();
+          if (answer === undefined) throw new TypeError('a page without a response');
+          const { next } = page;
+          const tried = triedStream({ section, stream, query: one, answer, page, epochMs });
+          return { ...tried, ...(next !== undefined && { following: () => pageAt(next) }) };
         };
-        // The page's records are never written, so the request needs no capacity downstream.
-        const { value: page, credit } = await api.query(one, { credits: creditPool({ max: Infinity }), signal: io.signal });
-        credit.release();
-        return answer && triedStream({ section, stream, query: one, answer, page, epochMs });
+        return await pageAt(firstCursor(stream, undefined, epochMs));
       };
       return { source: api, query };
     },

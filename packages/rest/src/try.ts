@@ -21,10 +21,14 @@ export interface TriedStream {
   readonly at: string;
   /** Number of records in the response. */
   readonly records: number;
+  /** The records, without the members of `add`. Long numbers are objects, so that they keep their digits. */
+  readonly values: readonly unknown[];
   /** The first records with their keys, at most two. */
   readonly examples: readonly { readonly key: string | undefined; readonly value: unknown }[];
   /** The request of the next page; undefined if this page is the last one. */
   readonly next: string | undefined;
+  /** Requests the next page. Absent if this page is the last one. */
+  readonly following?: () => Promise<TriedStream>;
   /** The state of the limit according to the response. */
   readonly left: BudgetEvidence | undefined;
   /** Problems that the response shows. */
@@ -49,6 +53,7 @@ export function triedStream({ section, stream, query, answer, page, epochMs }: T
     status: answer.status,
     at: stream.records?.text ?? '$',
     records: records.length,
+    values: records,
     examples: records.slice(0, 2).map((value, i) => ({ key: keys[i], value })),
     next: next === undefined ? undefined : requestText(section.baseUrl, stream, { ...query, cursor: next }),
     left: leftOf(section, answer, epochMs),

@@ -115,11 +115,15 @@ async function answerOf(
 /** Shorter waits (ms) are ignored: they are only differences between two readings of the clock. */
 const NO_WAIT_MS = 20;
 
-/** Describes when the budgets allow the next request: empty if that is unknown; undefined if they allow one now. */
-export function fullUntil({ budgets }: ReturnType<PipelineProbe['source']['gauges']>, clock: Clock): string | undefined {
+/** Describes when the budgets allow the next request: empty if that is unknown; undefined if they allow one within `waitMs`. */
+export function fullUntil(
+  { budgets }: ReturnType<PipelineProbe['source']['gauges']>,
+  clock: Clock,
+  waitMs = NO_WAIT_MS,
+): string | undefined {
   const now = clock.epochMs();
   const freeAt = Math.max(...budgets.map(({ freeAt: at = Infinity }) => at));
-  if (freeAt <= now + NO_WAIT_MS) return undefined;
+  if (freeAt <= now + waitMs) return undefined;
   return freeAt < Infinity ? ` until ${createTimeWords().when(freeAt, now)}` : '';
 }
 

@@ -24,8 +24,8 @@ export interface TryOptions {
 export async function tryStream({ stream: of, fields }: TryOptions, context: CommandContext): Promise<number> {
   const { stdout, stderr, signal } = context;
   const config = await readConfig(context);
-  const { pipeline, stream } = streamOf(of, config.pipelines);
-  const tried = await triedOnce(pipeline, requestOf(pipeline, stream, fields), config, context);
+  const { pipeline, stream } = streamOf('try', of, config.pipelines);
+  const tried = await triedOnce(pipeline, requestOf('try', pipeline, stream, fields), config, context);
   signal.throwIfAborted();
   if (typeof tried === 'string') {
     stderr.write(`headgate: ${tried} Nothing was written. Then try again.\n`);
@@ -42,23 +42,51 @@ export async function triedOnce(
   config: ConfigOfLog,
   context: Pick<CommandContext, 'clock' | 'env' | 'signal'>,
 ): Promise<TriedStream | string> {
+  const { pages, ended = '' } = await triedPages(pipeline, value, 1, config, context);
+  return pages[0] ?? ended;
+}
+
+/** The responses of a stream, and the reason why there are fewer than requested, unless the list ended. */
+export interface TriedPages {
+  readonly pages: readonly TriedStream[];
+  readonly ended?: string;
+}
+
+/** Requests up to `most` pages, which the next run counts. Waits for the budget only before a later page, and only for a moment. */
+export async function triedPages(
+  pipeline: Pipeline,
+  value: string,
+  most: number,
+  config: ConfigOfLog,
+  context: Pick<CommandContext, 'clock' | 'env' | 'signal'>,
+): Promise<TriedPages> {
   const { clock, env, signal } = context;
   const tried = await noted({ pipeline, credential: 0, config, context }, async (journal, within) => {
     const io = { clock, env, signal, journal, credits: creditPool({ max: 1 }), onAttempt: () => undefined };
     const probe = pipeline.probe(io, 0, value);
     if (probe === undefined) throw new TypeError(`${pipeline.name} has a probe.`);
+    const pages: TriedStream[] = [];
+    let ask: TriedStream['following'] = async () => (await probe.query()) as TriedStream;
     try {
-      const full = fullUntil(probe.source.gauges(), clock);
-      if (full !== undefined) return `not sent: its budget is used up${full}`;
-      return (await within(PROBED_WITHIN_MS, probe.query())) as TriedStream;
+      while (ask !== undefined && pages.length < most) {
+        const full = fullUntil(probe.source.gauges(), clock, pages.length === 0 ? undefined : MOMENT_MS);
+        if (full !== undefined) return { pages, ended: `not sent: its budget is used up${full}` };
+        const page: TriedStream = await within(PROBED_WITHIN_MS, ask());
+        pages.push(page);
+        ask = page.following;
+      }
+      return { pages };
     } catch (error) {
-      return sourceText(error);
+      return { pages, ended: sourceText(error) };
     } finally {
       await probe.source.close();
     }
   });
-  return tried instanceof LaneHeldError ? `${failureText(tried)} No request was sent.` : tried;
+  return tried instanceof LaneHeldError ? { pages: [], ended: `${failureText(tried)} No request was sent.` } : tried;
 }
+
+/** Maximum wait for a slot of the budget before a later page, ms. */
+const MOMENT_MS = 10_000;
 
 function triedLines({ request, status, at, records, examples, next, left, warnings }: TriedStream): string[] {
   const reset = left?.resetInMs === undefined ? '' : `, resets in ${durationWords(left.resetInMs)}`;
@@ -74,13 +102,17 @@ function triedLines({ request, status, at, records, examples, next, left, warnin
 }
 
 /** The pipeline and the stream. A section's name has no dot, so the first dot separates them. */
-function streamOf(text: string, pipelines: readonly Pipeline[]): { readonly pipeline: Pipeline; readonly stream: string } {
+export function streamOf(
+  command: string,
+  text: string,
+  pipelines: readonly Pipeline[],
+): { readonly pipeline: Pipeline; readonly stream: string } {
   const [name = '', stream = ''] = text.split(/\.(.*)/su);
   const pipeline = pipelines.find((one) => one.name === name && streamsOf(one).length > 0);
   const all = pipelines.flatMap((one) => streamsOf(one).map((of) => `${one.name}.${of}`));
   if (pipeline === undefined || !streamsOf(pipeline).includes(stream))
     throw new UsageError(
-      `try: there is no stream ${text}. ${all.length === 0 ? 'No section has use: rest.' : `There are ${all.join(', ')}.`}`,
+      `${command}: there is no stream ${text}. ${all.length === 0 ? 'No section has use: rest.' : `There are ${all.join(', ')}.`}`,
     );
   return { pipeline, stream };
 }
@@ -91,10 +123,10 @@ function streamsOf({ options }: Pipeline): readonly string[] {
 }
 
 /** The job with these fields. Without fields, the first listed job of the stream, if there is one. */
-function requestOf(pipeline: Pipeline, stream: string, fields: readonly string[]): string {
+export function requestOf(command: string, pipeline: Pipeline, stream: string, fields: readonly string[]): string {
   const given = fields.map((field) => {
     const [name = '', value] = field.split(/=(.*)/su);
-    if (value === undefined) throw new UsageError(`try: --for ${field} has no value. Write --for ${name}=value.`);
+    if (value === undefined) throw new UsageError(`${command}: --for ${field} has no value. Write --for ${name}=value.`);
     return [name, value] as const;
   });
   const listed = given.length > 0 ? undefined : pipeline.listed()[Symbol.iterator]();
@@ -106,7 +138,7 @@ function requestOf(pipeline: Pipeline, stream: string, fields: readonly string[]
     pipeline.requests.parse(value);
   } catch (error) {
     throw new UsageError(
-      `try: ${error instanceof Error ? error.message : String(error)} Write each field of the stream, as in --for NAME=VALUE.`,
+      `${command}: ${error instanceof Error ? error.message : String(error)} Write each field of the stream, as in --for NAME=VALUE.`,
     );
   }
   return value;

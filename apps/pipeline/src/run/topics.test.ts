@@ -1,3 +1,4 @@
+import { rest } from '@headgate/rest';
 import { type TopicLog, TopicMismatchError } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { expect, test } from 'vitest';
@@ -110,6 +111,23 @@ test('a group state that is missing alone is warned of: without it, all entries 
   expect(warnings).toEqual([expect.stringMatching(/^Topic "a\.headgate\.state" was missing, .* all entries of the lists run again\./u)]);
   expect((await prepareTopics({ log, config })).warnings).toEqual(warnings);
   expect((await prepareTopics({ log, config })).warnings).toEqual([]);
+});
+
+test('a compacted topic of records is no state, so a missing group state beside it is nothing to warn of', async () => {
+  const folder = await configFolder({});
+  const file = `${folder}/headgate.db`;
+  await using log = await sqliteTopicLog({ file });
+  const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 1, prefix: '', names: {} };
+  const tracker = rest('tracker')({
+    baseUrl: 'http://127.0.0.1:9',
+    credentials: [{ name: 'app' }],
+    limit: { requests: 1, window: 1_000 },
+    streams: { issues: { get: '/issues', key: '$.id', compact: true } },
+  });
+  const config = { topics, pipelines: [tracker] };
+  const issues = runTopics(config).filter(({ name }) => name === 'tracker.issues');
+  expect(await log.createTopics(issues)).toMatchObject({ created: ['tracker.issues'] });
+  expect((await prepareTopics({ log, config, validateOnly: true })).warnings).toEqual([]);
 });
 
 function refusing(error: Error): TopicLog {

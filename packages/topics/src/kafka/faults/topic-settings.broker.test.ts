@@ -210,6 +210,9 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
     await admin.alterConfigs({ validateOnly: false, resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name, configEntries }] });
     const create = (): Promise<unknown> => log.createTopics([{ name, partitions: 2, compacted: true }], { validateOnly: true });
     await expect.poll(create).toMatchObject({ warnings: [expect.stringMatching(/^Topic "cut-\S+ starts at offset 1 in partition 1: /u)] });
+    // A compacted topic of records could have had retention before.
+    const ofRecords = await log.createTopics([{ name, partitions: 2, compacted: true, fixedPartitions: true }], { validateOnly: true });
+    expect(ofRecords.warnings).toEqual([]);
   });
 
   it('a lane whose state is deleted ends with an error that says so', async ({ expect }) => {
