@@ -1,4 +1,4 @@
-import { type ListAgain, type RunEvent, type RunResult, start, topicNames } from '@headgate/pipeline';
+import { type ListAgain, type RunResult, start, topicNames } from '@headgate/pipeline';
 import { nothingChosen } from '@headgate/pipeline/internal';
 import { onAbort, untilAborted } from '@headgate/throttle/internal';
 import type { TopicLog, TopicRecord } from '@headgate/topics';
@@ -7,7 +7,7 @@ import { errorText } from '../run/error-text.ts';
 import { failureText } from '../run/failure-text.ts';
 import { limitHeapGrowth } from '../run/heap-growth.ts';
 import { inFormats, logShown, openRegistry, openTopicLog } from '../run/open-topic-log.ts';
-import { growthWords, prepareTopics } from '../run/topics.ts';
+import { withTopicAdvice } from '../run/topics.ts';
 import { runAbout } from '../run/run-about.ts';
 import { needsRepair, withStateAdvice } from '../run/state-lost.ts';
 import { UsageError, noPipeline } from './usage-error.ts';
@@ -75,21 +75,25 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     for (const event of unreported.splice(0)) reporter.event(event);
     const forget = onAbort(signal, () => void log?.close());
     signal.throwIfAborted();
-    const { grown, warnings } = await prepareTopics({ log, config, grow: true });
-    if (grown.length > 0) emit({ type: 'notice', level: 'info', message: `partitions added for topics.lanes: ${growthWords(grown)}` });
-    for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
-    const onEvent = (event: RunEvent): void => {
-      // The engine checks the topics again, and would repeat the warnings.
-      if (event.type === 'notice' && warnings.includes(event.message)) return;
-      emit(event);
-    };
     const some = {
       ...(deadline && { deadline }),
       ...(maxRequests !== undefined && { maxRequests }),
       ...(key !== undefined && { keys: [key] }),
       ...(again && { again }),
     };
-    const running = await start({ log, pipelines, group, lanes, follow, signal, topics: config.topics, clock, env, onEvent, ...some });
+    const running = await start({
+      log,
+      pipelines,
+      group,
+      lanes,
+      follow,
+      signal,
+      topics: config.topics,
+      clock,
+      env,
+      onEvent: emit,
+      ...some,
+    });
     viewer.attach(running);
     const names = topicNames(config.topics);
     deadLetters = watchOpenDeadLetters({ log, pipelines, group, names, clock, onCounted: (open) => viewer.counted(open) });
@@ -109,7 +113,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   } catch (error) {
     viewer.end(signal.aborted ? 'stopped' : 'failed');
     // An error after a signal is part of the stop.
-    if (!signal.aborted) throw withStateAdvice(error, config.topics);
+    if (!signal.aborted) throw withTopicAdvice(withStateAdvice(error, config.topics), config);
   } finally {
     deadLetters?.close();
     const closing = closeAll([() => reporter?.close(), () => status?.close(), () => log?.close()], signal);

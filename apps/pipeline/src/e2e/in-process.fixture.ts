@@ -7,7 +7,6 @@ import type { TopicLog, TopicRecord } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/config-folder.fixture.ts';
-import { prepareTopics } from '../run/topics.ts';
 import { SECRETS } from './headgate-process.fixture.ts';
 
 export interface InProcessOptions {
@@ -57,7 +56,6 @@ export async function inProcess({ clock = systemClock(), around = (log) => log }
         const { signal } = stop;
         const read = await config(yaml);
         const { group, lanes } = read.topics;
-        await prepareTopics({ log, config: read, grow: true });
         const onEvent = (event: RunEvent): void => void events.push(event);
         await using running = await start({
           log,

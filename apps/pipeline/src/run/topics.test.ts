@@ -52,7 +52,7 @@ test('only a run adds partitions for more lanes; other commands use the lanes th
   await log.createTopics([{ name: 'followers.requests', partitions: 1 }]);
   const { created, grown } = await prepareTopics({ log, config: { topics, pipelines: [] } });
   expect([created.includes('followers.state'), grown, await lanesInLog(log, topics, 'followers')]).toEqual([true, [], 1]);
-  await prepareTopics({ log, config: { topics, pipelines: [] }, grow: true });
+  await log.createTopics(runTopics({ topics, pipelines: [] }));
   expect(await lanesInLog(log, topics, 'followers')).toBe(2);
 });
 
@@ -65,8 +65,8 @@ test('other commands create missing topics with the lanes that the log has, so t
   await prepareTopics({ log, config: { topics: { ...topics, lanes: 2 }, pipelines: [] } });
   const partitions = async () => (await partitionsOf({ log, config: { topics, pipelines: [] } })).get('followers.changes');
   expect(await partitions()).toBe(1);
-  expect((await prepareTopics({ log, config: { topics, pipelines: [] }, grow: true })).grown).toEqual([]);
-  await prepareTopics({ log, config: { topics: { ...topics, lanes: 2 }, pipelines: [] }, grow: true });
+  expect((await log.createTopics(runTopics({ topics, pipelines: [] }))).grown).toEqual([]);
+  await log.createTopics(runTopics({ topics: { ...topics, lanes: 2 }, pipelines: [] }));
   expect((await log.listTopics(['followers.changes']))[0]?.partitions).toBe(2);
 });
 

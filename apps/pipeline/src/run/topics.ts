@@ -1,5 +1,5 @@
 import { type DefinitionInfo, type Pipeline, topicNames } from '@headgate/pipeline';
-import { type PipelineTopics, definedTopics, lanesOf, topicSpecs } from '@headgate/pipeline/internal';
+import { type PipelineTopics, createRunTopics, definedTopics, lanesOf, topicSpecs } from '@headgate/pipeline/internal';
 import { type CreatedTopics, type NewTopicSpec, type TopicLog, type TopicMismatch, TopicMismatchError } from '@headgate/topics';
 import { withBuiltIn } from '../config/built-in.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
@@ -17,30 +17,19 @@ export interface PrepareTopicsOptions {
   readonly config: ConfigOfLog;
   /** Whether to check the topics without changing anything. Default: false. */
   readonly validateOnly?: boolean;
-  /** Whether to add partitions for more lanes. Only a run does, because partitions can't be removed. Default: false. */
-  readonly grow?: boolean;
 }
 
-/** Creates the missing topics of a run. Throws a `TopicMismatchError` that says what to do about topics that don't fit. */
-export async function prepareTopics({ log, config, validateOnly = false, grow = false }: PrepareTopicsOptions): Promise<CreatedTopics> {
-  const specs = validateOnly || grow ? runTopics(config) : await withAdvice(config, withoutGrowth(log, config));
-  const made = await withAdvice(config, log.createTopics(specs, { validateOnly }));
-  // Without pipelines, `topicSpecs` returns only the topic of the group's state.
-  const [group] = topicSpecs([], { lanes: 1, names: topicNames(config.topics) });
-  const isMissing = ({ name }: NewTopicSpec): boolean => made.created.includes(name);
-  if (group === undefined || !isMissing(group) || specs.every((spec) => isMissing(spec) || !isState(spec))) return made;
-  return { ...made, warnings: [...made.warnings, withoutGroupState(group.name)] };
-}
-
-function isState({ compacted, fixedPartitions }: NewTopicSpec): boolean {
-  return compacted === true && fixedPartitions !== true;
-}
-
-function withoutGroupState(topic: string): string {
-  return (
-    `Topic "${topic}" was missing, although other topics of state exist. It holds which entries of the lists are enqueued, so all entries of ` +
-    'the lists run again. If it was deleted by mistake, stop all runs and restore it.'
-  );
+/**
+ * Creates the missing topics of a run, without the partitions that only a run adds, because partitions can't be removed. Throws a
+ * `TopicMismatchError` that says what to do about topics that don't fit.
+ */
+export async function prepareTopics({ log, config, validateOnly = false }: PrepareTopicsOptions): Promise<CreatedTopics> {
+  const names = topicNames(config.topics);
+  try {
+    return await createRunTopics(log, validateOnly ? runTopics(config) : await withoutGrowth(log, config), { names, validateOnly });
+  } catch (error) {
+    throw withTopicAdvice(error, config);
+  }
 }
 
 /**
@@ -55,7 +44,11 @@ export async function partitionsOf({ log, config }: Pick<PrepareTopicsOptions, '
   );
   const partitions = new Map(existing.map((topic) => [topic.name, topic.partitions]));
   const whole = specs.filter((spec) => (partitions.get(spec.name) ?? 0) >= spec.partitions);
-  if (whole.length > 0) await withAdvice(config, log.createTopics(whole, { validateOnly: true }));
+  try {
+    if (whole.length > 0) await log.createTopics(whole, { validateOnly: true });
+  } catch (error) {
+    throw withTopicAdvice(error, config);
+  }
   return partitions;
 }
 
@@ -83,17 +76,9 @@ export async function lanesInLog(log: TopicLog, topics: TopicsConfig, pipeline: 
   return requests?.partitions ?? topics.lanes;
 }
 
-/** Added partitions: `followers.requests (1 to 2), followers.pages (1 to 2)`. */
-export function growthWords(grown: CreatedTopics['grown']): string {
-  return grown.map(({ topic, from, to }) => `${topic} (${from} to ${to})`).join(', ');
-}
-
-async function withAdvice<Made>(config: ConfigOfLog, made: Promise<Made>): Promise<Made> {
-  try {
-    return await made;
-  } catch (error) {
-    throw error instanceof TopicMismatchError ? advised(error, config) : error;
-  }
+/** Adds advice for the configuration to a `TopicMismatchError`. Returns any other error unchanged. */
+export function withTopicAdvice(error: unknown, config: ConfigOfLog): unknown {
+  return error instanceof TopicMismatchError ? advised(error, config) : error;
 }
 
 /** The topics of a run: those of its pipelines, or of both built-in ones if no pipeline is known. */

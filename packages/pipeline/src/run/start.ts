@@ -20,7 +20,7 @@ import { type AgainOptions, enqueueLists } from './job-list.ts';
 import { RunEvents } from './run-events.ts';
 import type { RunSnapshot } from '../progress/run-snapshot.ts';
 import { openSerializers } from '../topics/topic.ts';
-import { topicSpecs } from '../topics/topics.ts';
+import { createRunTopics, growthWords, topicSpecs } from '../topics/topics.ts';
 import { openTracing } from '../events/tracing.ts';
 import { type StopDeadline, stopDeadline } from './stop-deadline.ts';
 import { jobId } from '../jobs/pending-dead-letter.ts';
@@ -123,7 +123,8 @@ export async function start(options: StartOptions): Promise<Running> {
   signal.throwIfAborted();
   const tracing = await openTracing(clock);
   const serializers = await orAborted(signal, openSerializers(pipelines, names, signal));
-  const { warnings } = await orAborted(signal, log.createTopics(topicSpecs(pipelines, { lanes, names })));
+  const { grown, warnings } = await orAborted(signal, createRunTopics(log, topicSpecs(pipelines, { lanes, names }), { names }));
+  if (grown.length > 0) events.notice('info', `partitions added for more lanes: ${growthWords(grown)}`);
   for (const message of warnings) events.notice('warn', message);
   const ownDeadline = stopDeadline({ clock, signal });
   const ids = readOnce(clock, (topic: string) => topicId(log, topic));

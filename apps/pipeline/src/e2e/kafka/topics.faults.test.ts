@@ -127,7 +127,7 @@ async function moreLanes(place: KafkaPlace): Promise<void> {
   ]);
   expect(await said(place, 'run')).toEqual([
     0,
-    expect.stringMatching(new RegExp(`partitions added for topics\\.lanes: ${growth.source}`, 'mu')),
+    expect.stringMatching(new RegExp(`partitions added for more lanes: ${growth.source}`, 'mu')),
   ]);
 }
 
