@@ -135,8 +135,6 @@ test('a transaction writes only changes; the first one also records that the sta
       ['g/lane', '{"next":2,"done":[]}'],
       ['offset', 2],
     ],
-    [],
-    [],
   ]);
   expect(await log.groupOffset({ group: 'g', topic: 'shelves.requests', partition: 0 })).toBe(2);
 });

@@ -117,6 +117,7 @@ export async function openLane({
   const hooks: { readonly more: () => readonly StateChange[]; readonly durable: (() => void) | undefined }[] = [];
   /** The rows of jobs in the state. */
   const rows = new Set(kept.under(STATE_KEYS.job).map(({ key }) => STATE_KEYS.job + key));
+  const changes = (): readonly StateChange[] => hooks.flatMap(({ more }) => more());
   const set = (tx: LaneTransaction, [key, value]: StateChange): void => {
     if (value !== null && key.startsWith(STATE_KEYS.job)) rows.add(key);
     tx.checkpoint(kept.prefix + key, value === null ? null : JSON.stringify(value));
@@ -134,7 +135,7 @@ export async function openLane({
         if (rows.delete(row)) set(tx, [row, null]);
       }
     }
-    for (const { more } of hooks) for (const change of more()) set(tx, change);
+    for (const change of changes()) set(tx, change);
     if (newId !== undefined) set(tx, [STATE_KEYS.requestsId, newId]);
     newId = undefined;
     if (isKept && !moved) return;
@@ -181,8 +182,13 @@ export async function openLane({
       return committer.slowestMs;
     },
     async close() {
-      // Release the lane even if its last transaction fails.
-      await committer.commit({ records: [] }).catch(() => undefined);
+      await committer.idle();
+      try {
+        const state = changes();
+        if (!isKept || newId !== undefined || state.length > 0) await committer.commit({ records: [], state });
+      } catch {
+        // Release the lane even if its last transaction fails.
+      }
       await writer.close();
     },
     abandon: () => writer.close(),
@@ -251,6 +257,8 @@ function groupCommitter({ writer, clock, write, onCommit }: GroupCommitterOption
       }
       return next;
     },
+    /** Resolves when all commits that were called earlier are durable, or have failed. */
+    idle: (): Promise<void> => last.catch(() => undefined),
     onFailure: (callback: (error: unknown) => void): void => void listeners.push(callback),
     get slowestMs() {
       return Math.max(0, ...took);
