@@ -1,13 +1,13 @@
 import { access, mkdtemp, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Pipeline, topicNames } from '@headgate/pipeline';
-import { assertStatesKept, findOtherGroups, lanesOf } from '@headgate/pipeline/internal';
+import { assertStatesKept, findOtherGroups, growthWords, lanesOf } from '@headgate/pipeline/internal';
 import { creditPool } from '@headgate/throttle';
 import { unwrittenJournal } from '@headgate/throttle/internal';
 import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
 import { withStateAdvice } from '../run/state-lost.ts';
 import { logExists, logAddress, openRegistry } from '../run/open-topic-log.ts';
-import { type ConfigOfLog, growthWords, prepareTopics } from '../run/topics.ts';
+import { type ConfigOfLog, prepareTopics } from '../run/topics.ts';
 import type { Probe, ProbeResult, ValidSections } from './check.ts';
 import { onlineProbes } from './online-probes.ts';
 import { ANSWER_WITHIN_MS, withLog } from './with-log.ts';
@@ -118,7 +118,10 @@ async function checkOpenLog(log: TopicLog, config: ConfigOfLog, context: Command
   const target = { log, group, pipelines, names: topicNames(topics), missing: made.created };
   await assertStatesKept({ ...target, lanes }).catch((error: unknown) => Promise.reject(withStateAdvice(error, topics)));
   warnings.push(...(await findOtherGroups(target)));
-  const openDeadLetters = await countOpenOf({ log, group, pipelines, names: topicNames(topics) });
+  // A missing topic has none, and confirming that it doesn't exist takes a second.
+  const written = pipelines.filter(({ name }) => !made.created.includes(target.names(`${name}.dead-letters`)));
+  const none = Object.fromEntries(pipelines.map(({ name }) => [name, {}]));
+  const openDeadLetters = { ...none, ...(await countOpenOf({ log, group, pipelines: written, names: target.names })) };
   warnings.push(...openDeadLetterLines(openDeadLetters, commandsFor(context)));
   const growth = made.grown.length === 0 ? '' : `, partitions will be added to ${growthWords(made.grown)}`;
   // Topics of sections with problems aren't known.

@@ -3,6 +3,8 @@ import { type CountOptions, type OpenDeadLetters, countOpenOf } from './open-dea
 import { every } from './run-view.ts';
 import { totalOf } from './text/number-words.ts';
 
+/** Delay of the first count. A run that ends earlier counts once, at its end. */
+const FIRST_COUNT_MS = 1_000;
 /** Interval at which the watch decides whether to count again. */
 const COUNT_NEW_MS = 10_000;
 /** Age (ms) at which a count is repeated while dead letters are open, because another process can replay or dismiss them. */
@@ -22,7 +24,7 @@ export interface OpenDeadLettersWatch {
   close(): void;
 }
 
-/** Counts the open dead letters at once, and again after this run has written more, or while any are open. */
+/** Counts the open dead letters after a second, and again after this run has written more, or while any are open. */
 export function watchOpenDeadLetters(options: OpenDeadLettersWatchOptions): OpenDeadLettersWatch {
   const { clock, onCounted, ...where } = options;
   const over = new AbortController();
@@ -54,12 +56,13 @@ export function watchOpenDeadLetters(options: OpenDeadLettersWatchOptions): Open
     const isDue = hasChanged || (total > 0 && agoMs >= COUNT_AGAIN_MS);
     if (isDue && counting === undefined && agoMs >= SHARE * tookMs) void count();
   });
-  void count();
+  const cancelFirst = clock.schedule(FIRST_COUNT_MS, () => void count());
   return {
     changed: () => void (hasChanged = true),
     count,
     close() {
       stop();
+      cancelFirst();
       over.abort();
     },
   };

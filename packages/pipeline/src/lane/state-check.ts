@@ -132,7 +132,7 @@ export async function assertStatesKept({
 }
 
 /** Reads the state in a partition. Returns undefined if the partition doesn't exist. */
-export async function readState(log: TopicLog, topic: string, partition: number): Promise<StateReading | undefined> {
+export async function readState(log: Pick<TopicLog, 'readState'>, topic: string, partition: number): Promise<StateReading | undefined> {
   try {
     return await log.readState(topic, partition);
   } catch (error) {

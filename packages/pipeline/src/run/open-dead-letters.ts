@@ -3,6 +3,7 @@ import { GROUP_STATE, stateTopic, topicNames } from '../topics/names.ts';
 import type { TopicNames } from '../topics/topic.ts';
 import { ClosedDeadLetters } from '../lane/closed-dead-letters.ts';
 import { type LaneState, STATE_KEYS, laneState } from '../lane/lane-state.ts';
+import { readState } from '../lane/state-check.ts';
 import { DEAD_LETTERS, HELD } from '../topics/dead-letter.ts';
 import type { LogView } from './left-to-do.ts';
 
@@ -45,11 +46,7 @@ const UNREADABLE = 'HEADGATE_UNREADABLE_DEAD_LETTER';
 /** Reads the open dead letters of a pipeline, in order per partition; none if the topic is missing. Takes no lane. */
 export async function* openDeadLetters(options: DeadLettersOptions): AsyncGenerator<OpenDeadLetter, void, undefined> {
   const { log, names = topicNames() } = options;
-  const topic = names(`${options.pipeline}.${DEAD_LETTERS}`);
-  const state = names(GROUP_STATE);
-  const existing = await log.listTopics([topic, state], { withOffsets: false });
-  const hasState = existing.some(({ name }) => name === state);
-  const closed = hasState ? await log.readState(state, 0) : undefined;
+  const closed = await readState(log, names(GROUP_STATE), 0);
   for (const partition of await deadLettersOf(options, closed ?? noState())) yield* partition.open();
 }
 
