@@ -87,7 +87,8 @@ export async function createRunTopics(
   const group = names(GROUP_STATE);
   const kept = specs.filter(({ name }) => !made.created.includes(name));
   // A compacted topic of records has `fixedPartitions`.
-  if (!made.created.includes(group) || !kept.some(({ compacted, fixedPartitions }) => compacted === true && fixedPartitions !== true)) return made;
+  if (!made.created.includes(group) || !kept.some(({ compacted, fixedPartitions }) => compacted === true && fixedPartitions !== true))
+    return made;
   const warning =
     `Topic "${group}" was missing, although other topics of state exist. It holds which entries of the lists are enqueued, so all entries of ` +
     'the lists run again. If it was deleted by mistake, stop all runs and restore it.';

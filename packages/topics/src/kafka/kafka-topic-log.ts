@@ -194,8 +194,8 @@ class KafkaTopicLog implements TopicLog {
   }
 
   /**
-   * Throws if no broker can be used now. The first request goes to an address of the user's options, the second one to an advertised address: an
-   * advertised address that this machine can't reach is the most frequent mistake.
+   * Throws if no broker can be used now: one at an address of the user's options, and one at an advertised address. An advertised address that this
+   * machine can't reach is the most frequent mistake.
    */
   async assertReachable(): Promise<void> {
     let passing: Error | undefined;
@@ -211,7 +211,7 @@ class KafkaTopicLog implements TopicLog {
     for (const backoff = new Backoff(OPEN_PAUSES); ; await backoff.pause(this.#closing.signal)) {
       try {
         this.#brokers = (await cluster.metadata([])).brokers.length;
-        await cluster.metadata([]);
+        await cluster.anyBroker();
         return;
       } catch (error) {
         const withinMs = this.#addresses.areReached || isStaleToken(error) ? REACHABLE_WITHIN_MS : CONNECTED_WITHIN_MS;
@@ -241,8 +241,7 @@ class KafkaTopicLog implements TopicLog {
     { withOffsets = true }: { readonly withOffsets?: boolean } = {},
   ): Promise<readonly TopicInfo[]> {
     this.#assertOpen();
-    const topics =
-      names === undefined ? await this.#directory.all() : await this.#directory.refresh(names.map((topic) => ({ topic, partition: 0 })));
+    const topics = await (names === undefined ? this.#directory.all() : this.#directory.find(names));
     const infos = Array.from(topics, async ([name, description]): Promise<readonly TopicInfo[]> => {
       const { id, partitions } = description;
       try {
@@ -350,7 +349,12 @@ class KafkaTopicLog implements TopicLog {
   async joinGroup(options: JoinGroupOptions): Promise<GroupMember> {
     this.#assertOpen();
     const { sessionTimeoutMs = SESSION_TIMEOUT_MS } = this.#options;
-    const membership = new Member({ cluster: () => new Cluster(this.#config, this.#known), ...options, sessionTimeoutMs });
+    const membership = new Member({
+      log: this.#cluster.cluster,
+      cluster: () => new Cluster(this.#config, this.#known, true),
+      ...options,
+      sessionTimeoutMs,
+    });
     this.#memberships.set(membership, options.group);
     const leave = async (): Promise<void> => {
       this.#memberships.delete(membership);

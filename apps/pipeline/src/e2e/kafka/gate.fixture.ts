@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 
 /** API keys of the Kafka protocol. */
-export const API = { findCoordinator: 10, describeConfigs: 32 } as const;
+export const API = { findCoordinator: 10, heartbeat: 12, describeConfigs: 32 } as const;
 
 /** A proxy for all clients of a broker, which advertises the proxy's address. Requests of some kinds can be held back. */
 export interface Gate extends AsyncDisposable {
@@ -13,10 +13,16 @@ export interface Gate extends AsyncDisposable {
   /** Holds requests of this kind until `open` is called, with all later requests on their connections. */
   hold(api: number): void;
   open(): void;
+  /** API keys of the requests of Headgate's processes, in order. */
+  readonly requests: number[];
 }
+
+/** Client ID of Headgate's processes. */
+const HEADGATE = Buffer.from('headgate');
 
 /** Starts a proxy. `latencyMs` is the delay of responses. Default: 0. */
 export async function gate({ latencyMs = 0 }: { readonly latencyMs?: number } = {}): Promise<Gate> {
+  const requests: number[] = [];
   const held = new Set<number>();
   const waiting = new Set<() => void>();
   const sockets = new Set<Socket>();
@@ -42,6 +48,8 @@ export async function gate({ latencyMs = 0 }: { readonly latencyMs?: number } = 
       while (rest.length >= 6 && rest.length >= 4 + rest.readInt32BE(0)) {
         if (held.has(rest.readInt16BE(4))) return void waiting.add(passOn);
         const end = 4 + rest.readInt32BE(0);
+        // The client ID is in byte 14, after its length.
+        if (rest.subarray(14, 14 + rest.readInt16BE(12)).equals(HEADGATE)) requests.push(rest.readInt16BE(4));
         broker.write(rest.subarray(0, end));
         rest = rest.subarray(end);
       }
@@ -57,6 +65,7 @@ export async function gate({ latencyMs = 0 }: { readonly latencyMs?: number } = 
   return {
     settings: { 'advertised.listeners': `BROKER://127.0.0.1:${own}` },
     leadTo: (address) => void (port = Number(address.split(':')[1])),
+    requests,
     hold: (api) => void held.add(api),
     open() {
       held.clear();

@@ -21,6 +21,8 @@ export class KnownCluster {
   nodes: ReadonlyMap<number, string> = new Map();
   /** Topics that exist, as far as they were needed. An error that other brokers may answer otherwise clears them. */
   readonly topics: Map<string, TopicMetadata> = new Map();
+  /** Coordinators by kind and name, such as `group orders`. A failed request removes its coordinator. */
+  readonly coordinators: Map<string, string> = new Map();
 }
 
 export interface ClusterConfig extends ConnectionOptions {
@@ -47,7 +49,7 @@ class NoBrokerReadyError extends AnsweredError {
 
 /**
  * A cluster as one user of it sees it: its brokers, leaders and coordinators, with a connection to each broker that was needed, and a second one for
- * requests that can wait. A connection is opened when a request needs it, and forgotten when it is lost.
+ * requests that can wait unless the user sends one request at a time. A connection is opened when a request needs it, and forgotten when it is lost.
  */
 export class Cluster {
   readonly config: ClusterConfig;
@@ -55,12 +57,13 @@ export class Cluster {
   readonly #ofConfig: Disposable;
   readonly #connections = new Map<string, Promise<BrokerConnection>>();
   readonly #known: KnownCluster;
-  /** Coordinators by kind and name, such as `group orders`. A failed request removes its coordinator. */
-  readonly #coordinators = new Map<string, string>();
+  readonly #hasOneUser: boolean;
 
-  constructor(config: ClusterConfig, known: KnownCluster = new KnownCluster()) {
+  /** `hasOneUser`: true if its user sends one request at a time, so that requests that wait delay no others. */
+  constructor(config: ClusterConfig, known: KnownCluster = new KnownCluster(), hasOneUser = false) {
     this.config = config;
     this.#known = known;
+    this.#hasOneUser = hasOneUser;
     this.#ofConfig = addAbortListener(config.signal, () => this.close(config.signal.reason as Error));
   }
 
@@ -232,7 +235,7 @@ export class Cluster {
   /** Returns the reason of an outage in which a group's coordinator owes a response; undefined if the coordinator isn't known. */
   silentCoordinator(groupId: string): string | undefined {
     const { addresses } = this.config;
-    const address = this.#coordinators.get(`group ${groupId}`);
+    const address = this.#known.coordinators.get(`group ${groupId}`);
     // A join waits for the other members, and for the brokers that keep copies of it.
     return address && addresses.silentReason(address, addresses.areSeveral);
   }
@@ -243,11 +246,11 @@ export class Cluster {
     if (coordinator === undefined) return await this.#send(await this.anyBroker(), request, options);
     const { key, of, name } = coordinator;
     try {
-      const address = this.#coordinators.get(key) ?? (await this.findCoordinator(of, name));
-      this.#coordinators.set(key, address);
+      const address = this.#known.coordinators.get(key) ?? (await this.findCoordinator(of, name));
+      this.#known.coordinators.set(key, address);
       return await this.#send(address, request, options);
     } catch (error) {
-      this.#coordinators.delete(key);
+      this.#known.coordinators.delete(key);
       throw error;
     }
   }
@@ -255,7 +258,7 @@ export class Cluster {
   /** `waits`: for requests to which a broker can delay its response. They would delay all others on their connection. */
   #connected(address: string, waits: boolean): Promise<BrokerConnection> {
     this.#closing.signal.throwIfAborted();
-    const key = `${address} ${waits}`;
+    const key = `${address} ${waits && !this.#hasOneUser}`;
     const known = this.#connections.get(key);
     if (known !== undefined) return known;
     const opening = BrokerConnection.open(address, this.config, this.#closing.signal);

@@ -52,6 +52,7 @@ describe.skipIf(reason !== undefined)(
       const told: number[][] = [];
       const failures: Error[] = [];
       const membership = new Member({
+        log: quietCluster(broker.brokers),
         cluster: () => quietCluster(broker.brokers),
         group: topic,
         topics: [topic],

@@ -13,6 +13,7 @@ process.on('warning', ({ name }) => say(`warning ${name}`));
 const stdinEnded = new Promise((resolve) => process.stdin.once('end', resolve));
 process.stdin.resume();
 const membership = new Member({
+  log: quietCluster([broker]),
   cluster: () => quietCluster([broker]),
   group,
   topics: [topic],

@@ -12,8 +12,7 @@ function groupOf(ends: (Error | number)[], faults: string[]) {
   const asked: string[] = [];
   const over = Promise.withResolvers<void>();
   let newcomers = 0;
-  const cluster = (): FakeCluster => {
-    asked.push('connect');
+  const connected = (): FakeCluster => {
     const fake = new FakeCluster(async (api, { memberId = '' }: { readonly memberId?: string }) => {
       if (api === 'DescribeGroups') return { answer: { state: 'Stable', members: [] } };
       asked.push(`${api} ${memberId}`);
@@ -32,15 +31,20 @@ function groupOf(ends: (Error | number)[], faults: string[]) {
     const watcher = { unavailable: (reason: string) => faults.push(reason), available: () => undefined, abandoned: () => undefined };
     return Object.assign(fake, { config: { ...fake.config, availability: { watcher: () => watcher, close: () => undefined } } });
   };
-  return { cluster, asked, over: over.promise };
+  const cluster = (): FakeCluster => {
+    asked.push('connect');
+    return connected();
+  };
+  return { log: connected(), cluster, asked, over: over.promise };
 }
 
 it('a member keeps its ID over a lost connection and a rebalance, and is a newcomer only after the group has forgotten it', async () => {
   const faults: string[] = [];
   const ends = [new Error('connection lost'), REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, answeredError(7)];
-  const { cluster, asked, over } = groupOf(ends, faults);
+  const { log, cluster, asked, over } = groupOf(ends, faults);
   const told: string[] = [];
   const member = new Member({
+    log,
     cluster,
     group: 'group',
     topics: ['requests'],

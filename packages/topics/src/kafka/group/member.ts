@@ -24,6 +24,8 @@ const PAUSES = { firstMs: 100, mostMs: 2_000 };
 const NO_MEMBER = '';
 
 export interface GroupMembershipOptions {
+  /** Asks about the group before the first join, and says that this member leaves. */
+  readonly log: Cluster;
   /** Creates a client. A connection that fails is replaced with its whole client. */
   readonly cluster: () => Cluster;
   readonly group: string;
@@ -147,11 +149,13 @@ export class Member {
   }
 
   async #belong(cluster: Cluster, signal: AbortSignal): Promise<never> {
-    // Without a connection, no join has begun: see `GroupSession.join`.
-    await cluster.anyBroker();
     const { group, sessionTimeoutMs } = this.#options;
-    if (this.#joins === 0)
-      await waitForAgreement({ describe: () => this.#describe(cluster), group, agreement: this.#agreement, sessionTimeoutMs, signal });
+    const agreement = this.#agreement;
+    // Without a connection, no join has begun: see `GroupSession.join`.
+    await Promise.all([
+      cluster.anyBroker(),
+      this.#joins === 0 ? waitForAgreement({ describe: () => this.#describe(), group, agreement, sessionTimeoutMs, signal }) : undefined,
+    ]);
     for (;;) {
       signal.throwIfAborted();
       try {
@@ -181,7 +185,7 @@ export class Member {
     const sentMs = Date.now();
     const assignment = await cluster.ask(syncGroup, { ...common, memberId, generationId, assignments: assigned });
     signal.throwIfAborted();
-    this.#joined(cluster, { memberId, partitions: decodeAssignment(assignment), ageMs: Date.now() - sentMs }, isLeader);
+    this.#joined({ memberId, partitions: decodeAssignment(assignment), ageMs: Date.now() - sentMs }, isLeader);
     for (let checkedMs = performance.now(); ;) {
       await sleep(this.#options.sessionTimeoutMs / HEARTBEATS, undefined, { signal });
       const beatMs = Date.now();
@@ -205,21 +209,21 @@ export class Member {
     });
   }
 
-  #joined(cluster: Cluster, joined: Joined, isLeader: boolean): void {
+  #joined(joined: Joined, isLeader: boolean): void {
     this.#joins++;
     this.#watcher?.available();
     this.#session.joined(joined);
     if (joined.partitions.length > 0 || isLeader) this.#begin();
-    else void this.#askWhyNone(cluster, this.#joins);
+    else void this.#askWhyNone(this.#joins);
   }
 
-  #describe(cluster: Cluster): Promise<GroupDescription> {
-    return cluster.ask(describeGroup, { groupId: this.#options.group });
+  #describe(): Promise<GroupDescription> {
+    return this.#options.log.ask(describeGroup, { groupId: this.#options.group });
   }
 
-  async #askWhyNone(cluster: Cluster, join: number): Promise<void> {
+  async #askWhyNone(join: number): Promise<void> {
     while (join === this.#joins && !this.#stopped.signal.aborted) {
-      const group = await this.#describe(cluster).catch(() => undefined);
+      const group = await this.#describe().catch(() => undefined);
       if (group?.state === 'Stable' && join === this.#joins) {
         if (disagrees(group, this.#agreement)) this.#attempt.abort(disagreementError(this.#options.group));
         else this.#begin();
@@ -246,14 +250,8 @@ export class Member {
   /** Leaves the group, if a broker can be reached. */
   async #leave(): Promise<void> {
     if (this.#memberId === NO_MEMBER) return;
-    const cluster = this.#options.cluster();
-    try {
-      await cluster.ask(leaveGroup, { groupId: this.#options.group, memberId: this.#memberId });
-    } catch {
-      // The group removes the member when its session has timed out.
-    } finally {
-      cluster.close();
-    }
+    // If this fails, the group removes the member when its session has timed out.
+    await this.#options.log.ask(leaveGroup, { groupId: this.#options.group, memberId: this.#memberId }).catch(() => undefined);
   }
 }
 

@@ -3,7 +3,7 @@ import { textOf, textRecord } from '../../record-fields.ts';
 import { TopicLostError } from '../../topic-errors.ts';
 import type { LaneSpec, TopicRecord } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
-import { fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets } from '../reader/fetch.ts';
+import { type FetchedRecords, fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets } from '../reader/fetch.ts';
 
 /** Prefix of the keys that the driver itself keeps in a lane's state. */
 export const OWN_KEYS = '$lane/';
@@ -57,12 +57,11 @@ export class StatePartition {
   /** Reads to the current last stable offset. Throws a `TopicLostError` if the partition has lost records. */
   async readToEnd({ cluster, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
     const { topic, partition } = this.topicPartition;
-    const [stable, first] = await Promise.all([partitionOffsets(cluster, topic, [partition], 'stable'), this.#position(cluster)]);
-    const end = stable.get(partition) ?? 0;
+    const end = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
     let movedMs = performance.now();
-    for (let at = first; at < end;) {
+    for (let at = this.#next ?? 0; at < end;) {
       await this.#read(cluster, onRecord);
-      const next = await this.#position(cluster);
+      const next = this.#next ?? 0;
       if (next !== at) movedMs = performance.now();
       else if (performance.now() - movedMs > LOST_AFTER_MS) throw new TopicLostError({ topic });
       at = next;
@@ -85,20 +84,11 @@ export class StatePartition {
     }
   }
 
-  async #position(cluster: Cluster): Promise<number> {
-    const { topic, partition } = this.topicPartition;
-    this.#next ??= (await partitionOffsets(cluster, topic, [partition], 'earliest')).get(partition) ?? 0;
-    return this.#next;
-  }
-
   async #read(cluster: Cluster, onRecord: (record: StateRecord) => void): Promise<void> {
-    const offset = await this.#position(cluster);
     const maxBytes = this.#maxBytes;
-    const { records, aborted, next } = await fetchRecords(cluster, { ...this.topicPartition, offset, maxWaitMs: WAIT_MS, maxBytes }).catch(
-      (error: unknown) => {
-        throw isOutOfRange(error) ? new TopicLostError({ topic: this.topicPartition.topic }, { cause: error }) : error;
-      },
-    );
+    const fetched = await this.#fetch(cluster, maxBytes);
+    if (fetched === undefined) return;
+    const { records, aborted, next } = fetched;
     this.#maxBytes = nextMaxBytes({ maxBytes, records: records.length });
     const dropped = new Set(aborted);
     const all = aborted.length === 0 ? records : [...records, ...aborted].toSorted((a, b) => a.offset - b.offset);
@@ -111,6 +101,20 @@ export class StatePartition {
       if (value !== undefined) onRecord({ key, value, isAborted });
     }
     this.#next = next;
+  }
+
+  /** Fetches the next records. Undefined if the partition's first offset isn't 0, and the next read begins there. */
+  async #fetch(cluster: Cluster, maxBytes: number): Promise<FetchedRecords | undefined> {
+    const { topic, partition } = this.topicPartition;
+    try {
+      return await fetchRecords(cluster, { topic, partition, offset: this.#next ?? 0, maxWaitMs: WAIT_MS, maxBytes });
+    } catch (error) {
+      if (!isOutOfRange(error)) throw error;
+      if (this.#next !== undefined) throw new TopicLostError({ topic }, { cause: error });
+      // Compaction doesn't move the first offset, so it is usually 0.
+      this.#next = (await partitionOffsets(cluster, topic, [partition], 'earliest')).get(partition) ?? 0;
+      return undefined;
+    }
   }
 
   #set(key: string, value: string | null | undefined, record: TopicRecord<Uint8Array>): void {

@@ -8,10 +8,10 @@ import { partitionKey } from '../../topic-partition.ts';
 import { listOffsets } from '../requests/offsets.ts';
 import { createPartitions, createTopics as createTopicsRequest } from '../requests/topics.ts';
 import { assertCoordinators } from './coordinators.ts';
-import { type FoundTopic, type TopicSettings, isCompacted, mismatches, warnings } from './topic-requirements.ts';
+import { type FoundTopic, type TopicSettings, mismatches, warnings } from './topic-requirements.ts';
 import { withSettings } from './describe-topics.ts';
 import { lacksBrokers, withEnoughBrokers } from './enough-brokers.ts';
-import { topicMetadata } from './topic-metadata.ts';
+import { partitionCount, topicMetadata } from './topic-metadata.ts';
 
 /** Brokers stamp the records of all topics, so that neither their ages nor a search by time depends on the clients' clocks. */
 const SETTINGS: TopicSettings = { 'message.timestamp.type': 'LogAppendTime' };
@@ -50,7 +50,7 @@ export interface PreparedTopics extends CreatedTopics {
 /** Creates missing topics, and adds partitions to those with too few. Throws before it changes anything if an existing topic doesn't fit. */
 export async function createTopics(options: CreateTopicsOptions): Promise<PreparedTopics> {
   const { cluster, topics, replication, settings, validateOnly } = options;
-  const [existing] = await Promise.all([existingTopics(options), assertCoordinators(cluster)]);
+  const [{ existing, starts }] = await Promise.all([existingTopics(options), assertCoordinators(cluster)]);
   const known = topics.flatMap((spec) => {
     const found = existing.get(spec.name);
     return found === undefined ? [] : [{ spec, found }];
@@ -65,7 +65,6 @@ export async function createTopics(options: CreateTopicsOptions): Promise<Prepar
   if (!validateOnly) for (const spec of grown) await grow(cluster, spec, false);
   const changed = validateOnly ? [] : [...missing, ...grown];
   const now = changed.length === 0 ? existing : new Map([...existing, ...(await knownTopics(cluster, changed, existing))]);
-  const starts = await stateStarts(cluster, existing);
   return {
     descriptions: now,
     created: missing.map(({ name }) => name),
@@ -78,8 +77,7 @@ export async function createTopics(options: CreateTopicsOptions): Promise<Prepar
         texts: warnings(spec, found, {
           replication,
           brokers: cluster.nodes.size,
-          // State never loses its start. Another compacted topic had retention before it was compacted.
-          starts: spec.fixedPartitions === true ? undefined : starts.get(spec.name),
+          starts: starts.get(spec.name),
           wanted: settings[spec.name],
         }),
       })),
@@ -87,12 +85,21 @@ export async function createTopics(options: CreateTopicsOptions): Promise<Prepar
   };
 }
 
-/** The topics that one broker knows. Another one may know more of them: then the controller refuses to create these, and the next attempt finds them. */
-async function existingTopics({ cluster, topics, settings }: CreateTopicsOptions): Promise<ReadonlyMap<string, FoundTopic>> {
+/**
+ * The topics that one broker knows, and the first offsets of those with state. Another broker may know more topics: then the controller refuses to
+ * create these, and the next attempt finds them.
+ */
+async function existingTopics({ cluster, topics, settings }: CreateTopicsOptions) {
   const broker = await cluster.anyBroker();
   const names = topics.map(({ name }) => name);
   const wanted = names.flatMap((name) => Object.keys(settings[name] ?? {}));
-  return await withSettings(cluster, broker, await topicMetadata(cluster, names, broker), [...new Set(wanted)]);
+  const found = await topicMetadata(cluster, names, broker);
+  // State never loses its start. Another compacted topic had retention before it was compacted.
+  const states = topics
+    .filter(({ compacted, fixedPartitions }) => compacted === true && fixedPartitions !== true)
+    .map(({ name }) => ({ name, partitions: partitionCount(found.get(name)) }));
+  const [existing, starts] = await Promise.all([withSettings(cluster, broker, found, [...new Set(wanted)]), stateStarts(cluster, states)]);
+  return { existing, starts };
 }
 
 /** Returns each warning once, with all topics that it applies to. */
@@ -149,12 +156,10 @@ async function knownTopics(
   );
 }
 
-/**
- * Returns the first offset of each partition of the compacted topics. If the request fails, each offset is 0, because a warning isn't worth an error.
- */
-async function stateStarts(cluster: Cluster, topics: ReadonlyMap<string, FoundTopic>): Promise<ReadonlyMap<string, readonly number[]>> {
-  const topicPartitions = [...topics].flatMap(([topic, found]) =>
-    isCompacted(found) ? Array.from({ length: found.partitions }, (_, partition) => ({ topic, partition })) : [],
+/** Returns the first offset of each partition of the topics. If the request fails, each offset is 0, because a warning isn't worth an error. */
+async function stateStarts(cluster: Cluster, topics: readonly TopicSpec[]): Promise<ReadonlyMap<string, readonly number[]>> {
+  const topicPartitions = topics.flatMap(({ name: topic, partitions }) =>
+    Array.from({ length: partitions }, (_, partition) => ({ topic, partition })),
   );
   if (topicPartitions.length === 0) return new Map();
   const starts = await cluster.ask(listOffsets, { topicPartitions, which: 'earliest' }).catch(() => new Map<string, number>());

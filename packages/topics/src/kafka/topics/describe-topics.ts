@@ -13,27 +13,40 @@ export async function describeAllTopics(cluster: Cluster): Promise<ReadonlyMap<s
   return await withSettings(cluster, broker, new Map(all));
 }
 
-/** Describes the topics that exist. A topic counts as missing, or as having fewer partitions than `wanted`, as in `certainTopicMetadata`. */
-export async function describeTopics(cluster: Cluster, wanted: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, FoundTopic>> {
+/**
+ * Describes the topics that exist. A topic counts as missing, or as having fewer partitions than `wanted`, as in `certainTopicMetadata`.
+ * `known`: as in `withSettings`.
+ */
+export async function describeTopics(
+  cluster: Cluster,
+  wanted: ReadonlyMap<string, number>,
+  known?: ReadonlyMap<string, FoundTopic>,
+): Promise<ReadonlyMap<string, FoundTopic>> {
   const found = await certainTopicMetadata(cluster, wanted);
-  return await withSettings(cluster, await cluster.anyBroker(), found);
+  return await withSettings(cluster, await cluster.anyBroker(), found, [], known);
 }
 
-/** Adds the settings of each topic, among them those in `more`. The result is sorted by name. `broker` must know these topics already; other brokers may not. */
+/**
+ * Adds the settings of each topic, among them those in `more`. A topic with the ID that it has in `known` keeps the settings from there. The result is
+ * sorted by name. `broker` must know these topics already; other brokers may not.
+ */
 export async function withSettings(
   cluster: Cluster,
   broker: string,
   topics: FoundTopics,
   more: readonly string[] = [],
+  known: ReadonlyMap<string, FoundTopic> = new Map(),
 ): Promise<ReadonlyMap<string, FoundTopic>> {
-  if (topics.size === 0) return new Map();
-  const names = [...topics.keys()].toSorted();
-  const settings = await cluster.ask(describeConfigs, { of: 'topic', names, settings: [...READ_SETTINGS, ...more] }, { broker });
+  const sorted = [...topics].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const isKnown = ([name, { topicId }]: (typeof sorted)[number]): boolean => topicId !== undefined && topicId === known.get(name)?.id;
+  const names = sorted.filter((topic) => !isKnown(topic)).map(([name]) => name);
+  const asked = { of: 'topic', names, settings: [...READ_SETTINGS, ...more] } as const;
+  const settings = names.length === 0 ? undefined : await cluster.ask(describeConfigs, asked, { broker });
   return new Map(
-    names.map((name) => {
-      const { topicId: id, partitionMetadata: partitions = [] } = topics.get(name) ?? {};
+    sorted.map(([name, { topicId: id, partitionMetadata: partitions }]) => {
       const copies = Math.min(...partitions.map(({ replicas }) => replicas.length));
-      return [name, { id, partitions: partitions.length, copies, settings: settings.get(name) ?? new Map<string, string>() }];
+      const own = settings?.get(name) ?? known.get(name)?.settings ?? new Map<string, string>();
+      return [name, { id, partitions: partitions.length, copies, settings: own }];
     }),
   );
 }
