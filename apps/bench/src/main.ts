@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { compressionCommand } from './compression/compression-command.ts';
 import { dayCommand } from './day/day-command.ts';
 import { installPeers } from './install/install-peers.ts';
 import { limiterCommand } from './limiter/limiter-command.ts';
@@ -9,7 +10,8 @@ import { queueCommand } from './queue/queue-command.ts';
 import { pageServer } from './walk/page-server.ts';
 import { walkCommand } from './walk/walk-command.ts';
 
-const USAGE = `bench limiter [--seed N] [--quick] [--only NAME]
+const USAGE = `bench compression [--seed N]
+bench limiter [--seed N] [--quick] [--only NAME]
 bench walk [--rounds N] [--pages N]
 bench queue [--waiters N]
 bench peers [--rounds N] [--pages N,N] [--only PATTERN]
@@ -33,6 +35,9 @@ const { quick, only, rounds, pages, seed, waiters } = values;
 const [command = 'help', task = ''] = positionals;
 
 switch (command) {
+  case 'compression':
+    process.stdout.write(`${await compressionCommand(Number(seed))}\n`);
+    break;
   case 'limiter':
     await report((peers) => limiterCommand(program('run-scenario'), peers, Number(seed), (quick ? 2 : 24) * HOUR_MS, only, say));
     break;
