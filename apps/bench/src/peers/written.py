@@ -80,16 +80,18 @@ def consumer(brokers, topic):
 def committed(brokers, topic):
     """Yields all committed records up to the end of the topic."""
     reader = consumer(brokers, topic)
-    deadline = time.monotonic() + WITHIN_S
-    while time.monotonic() < deadline:
+    moved_at = time.monotonic()
+    while time.monotonic() < moved_at + WITHIN_S:
         messages = reader.consume(AT_ONCE, 1.0)
+        if messages:
+            moved_at = time.monotonic()
         yield [(message.key() or b"", message.value()) for message in messages if message.error() is None]
         errors = [message.error() for message in messages if message.error() is not None]
         if any(error.code() == KafkaError._PARTITION_EOF for error in errors):
             return
         if errors:
             sys.exit(f"{topic} can't be read: {errors[0]}")
-    sys.exit(f"{topic} could not be read to its end within {WITHIN_S} s")
+    sys.exit(f"{topic} could not be read to its end: nothing came for {WITHIN_S} s")
 
 
 def tell(many):
