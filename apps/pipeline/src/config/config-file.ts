@@ -255,12 +255,12 @@ class SectionReader {
     // The schema of a pipeline doesn't have `use`.
     if (this.names.includes(name)) Reflect.deleteProperty(Object(value) as object, 'use');
     const parsed = parse(value);
-    this.#readSecrets(name, scalars, schema);
+    let jsonSchema: JsonSchema | undefined;
+    const described = (): JsonSchema => (jsonSchema ??= jsonSchemaOf(schema));
+    this.#readSecrets(name, scalars, described);
     const hidden = scalars.flatMap(({ scalar: { isSecret, hasVariable, text } }) => (isSecret || hasVariable === true ? [text] : []));
     const found = (kind: 'error' | 'warning', issues: readonly OptionIssue[]): Finding[] =>
-      issues.length === 0
-        ? []
-        : sectionProblems(kind, issues, jsonSchemaOf(schema), (at: KeyPath) => this.#values.originOf([name, ...at]), hidden);
+      sectionProblems(kind, issues, described, (at: KeyPath) => this.#values.originOf([name, ...at]), hidden);
     if (parsed.issues !== undefined) {
       this.problems.push(...found('error', parsed.issues));
       return undefined;
@@ -270,12 +270,12 @@ class SectionReader {
   }
 
   /** Warns of the values that the schema has read as secrets, if they are in plain text. */
-  #readSecrets(name: string, scalars: readonly YamlScalar[], schema: z.ZodType): void {
+  #readSecrets(name: string, scalars: readonly YamlScalar[], described: () => JsonSchema): void {
     for (const { scalar, node, origin } of scalars) {
       if (!scalar.isSecret || origin.isReported === true || scalar.hasVariable === true || scalar.text === '') continue;
       if (bareVariable(node.source) !== undefined) this.problems.push({ origin, message: withoutBraces('NAME') });
       else if (!isHarmless(scalar)) {
-        const variable = usualVariable(name, origin.path, jsonSchemaOf(schema));
+        const variable = usualVariable(name, origin.path, described());
         this.warnings.push({ origin, message: `a secret in plain text. Put it into .env next to this file and write "${variable}" here.` });
       }
     }

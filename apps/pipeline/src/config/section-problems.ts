@@ -12,13 +12,13 @@ const LONGEST = 500;
 const MAX_LINES = 20;
 
 /**
- * The errors or warnings of a section, with their places in the file and advice on what to write. `hidden`: secrets to hide in messages. A
- * warning's message is a whole sentence.
+ * The errors or warnings of a section, with their places in the file and advice on what to write. `described`: returns the section's schema, which
+ * takes a while. `hidden`: secrets to hide in messages. A warning's message is a whole sentence.
  */
 export function sectionProblems(
   kind: 'error' | 'warning',
   issues: readonly OptionIssue[],
-  schema: JsonSchema,
+  described: () => JsonSchema,
   originOf: (path: KeyPath) => Origin,
   hidden: readonly string[],
 ): Finding[] {
@@ -30,12 +30,12 @@ export function sectionProblems(
     const origin = originOf(path);
     const { node, line, text: entry } = origin;
     if (origin.isReported === true || (code === 'missing' && meant.has(JSON.stringify(path)))) continue;
-    const schemas = schemasAt(schema, path);
-    const about = kind === 'warning' || code === 'missing' || code === 'unknown-key' ? undefined : subject(node, schemas, entry);
-    const text = withSubject(withAdvice({ ...issue, message: withoutHidden(issue.message, hidden) }, schemas[0], node), about);
+    const schemas = (): readonly JsonSchema[] => schemasAt(described(), path);
+    const about = kind === 'warning' || code === 'missing' || code === 'unknown-key' ? undefined : subject(node, schemas(), entry);
+    const text = withSubject(withAdvice({ ...issue, message: withoutHidden(issue.message, hidden) }, schemas, node), about);
     const message = text.slice(0, LONGEST);
     if (line === undefined) {
-      findings.push({ origin: namedOrigin(origin, issue, schema), message, at: code === 'unknown-key' ? 'key' : 'value' });
+      findings.push({ origin: namedOrigin(origin, issue, described), message, at: code === 'unknown-key' ? 'key' : 'value' });
       continue;
     }
     const reported = files.get(node) ?? { origin, lines: 0 };
@@ -53,10 +53,10 @@ export function sectionProblems(
  * The origin as a message may name it. If the user forgets a colon or the space after it, a secret becomes a key without a value. Such a key
  * is named only if the schema has it or one that resembles it.
  */
-function namedOrigin(origin: Origin, { path, known = [] }: OptionIssue, schema: JsonSchema): Origin {
+function namedOrigin(origin: Origin, { path, known = [] }: OptionIssue, described: () => JsonSchema): Origin {
   const key = path.at(-1);
   if (typeof key !== 'string' || hasValue(origin)) return origin;
-  const keys = schemasAt(schema, path.slice(0, -1))
+  const keys = schemasAt(described(), path.slice(0, -1))
     .flatMap(alternatives)
     .flatMap(({ properties = {} }) => Object.keys(properties));
   return nearest(key, [...keys, ...known]) === undefined ? { ...origin, path: origin.path.slice(0, -1) } : origin;
@@ -95,11 +95,14 @@ function withSubject(message: string, before: string | undefined): string {
 }
 
 /** The message, with advice on what to write instead if the issue's code calls for it. */
-function withAdvice({ path, message, code, known = [] }: OptionIssue, schema: JsonSchema | undefined, node?: ParsedNode | null): string {
-  const example = exampleOf(schema);
+function withAdvice(
+  { path, message, code, known = [] }: OptionIssue,
+  schemas: () => readonly JsonSchema[],
+  node?: ParsedNode | null,
+): string {
+  if (code === undefined) return message;
+  const example = exampleOf(schemas()[0]);
   switch (code) {
-    case undefined:
-      return message;
     case 'unknown-key':
       return unknownKeyMessage(String(path.at(-1)), known);
     case 'no-value':
