@@ -9,7 +9,7 @@ import { fuzzedRun } from './fuzzed-run.fixture.ts';
 import { hostileService } from './hostile-service.fixture.ts';
 
 const MAX_BODY = 2 ** 20;
-const http = { timeout: 5_000, maxBody: MAX_BODY, retryFor: 10_000, stopAfterFailures: 1_000 } as const;
+const http = { timeout: 60_000, maxBody: MAX_BODY, retryFor: 120_000, stopAfterFailures: 1_000 } as const;
 const SECRET = 'ZBwPhLrTqKs7dNfXyJc4';
 
 /** Ways to answer one request so that its answer can't be used. */
