@@ -38,7 +38,7 @@ export function budgetOf(budget: Limit | Quota, options: BudgetOptions): RateBud
 /** Returns the epoch ms of a quota's first reset after an instant. */
 export function nextReset(budget: Quota, afterMs: number): number {
   const { per, resetsAt: at = '00:00', resetsOn: day = 1, zone = 'UTC' } = budget;
-  return per === 'day' ? nextTimeOfDay(at, zone, afterMs) : nextDayOfMonth(day, at, zone, afterMs);
+  return (per === 'day' ? nextTimeOfDay(at, zone) : nextDayOfMonth(day, at, zone))(afterMs);
 }
 
 /**

@@ -69,7 +69,7 @@ export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions 
   if (perDay !== undefined) check.whole({ 'perDay.isbns, which is at least maxBatch,': perDay.isbns }, maxBatch);
   const quotaReset: QuotaReset = { resetsAt: perDay?.resetsAt ?? '00:00', zone: perDay?.zone ?? 'UTC' };
   try {
-    nextTimeOfDay(quotaReset.resetsAt, quotaReset.zone, 0);
+    nextTimeOfDay(quotaReset.resetsAt, quotaReset.zone);
   } catch (cause) {
     throw invalidOption('perDay.resetsAt must be a time of day such as 00:00, and perDay.zone the name of a time zone', cause);
   }

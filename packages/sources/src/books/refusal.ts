@@ -37,7 +37,7 @@ function limitReached({ answer, epochMs, quotaReset }: Refusal, message: string)
   const said = retryAfterMs({ headers: answer.headers, epochMs });
   if (/\b(?:daily|day)\b/i.test(message)) {
     const afterMs = httpDate(answer.headers['date']) ?? epochMs;
-    const resetMs = nextTimeOfDay(quotaReset.resetsAt, quotaReset.zone, afterMs) - afterMs + AFTER_RESET_MS;
+    const resetMs = nextTimeOfDay(quotaReset.resetsAt, quotaReset.zone)(afterMs) - afterMs + AFTER_RESET_MS;
     return { kind: 'rate-limited', reason: `the daily quota is used up (${answer.status})`, retryInMs: Math.max(resetMs, said ?? 0) };
   }
   if (/\bminute\b/i.test(message)) {

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { rangeChecks } from '../number-checks.ts';
-import { nextDayOfMonth, nextTimeOfDay } from './next-reset.ts';
+import { type NextReset, nextDayOfMonth, nextTimeOfDay } from './next-reset.ts';
 import { checkBudget, RateBudget, type RateBudgetOptions } from './rate-budget.ts';
 
 /** Options of {@link dailyBudget}. */
@@ -26,29 +26,20 @@ const LONGEST_MONTH_MS = 31 * DAY_MS;
 
 /** Creates a budget that resets at a time of day. Throws a `RangeError` for an invalid number, time or zone. */
 export function dailyBudget({ resetsAt = '00:00', zone = 'UTC', ...options }: DailyBudgetOptions): RateBudget {
-  const nextReset = (afterMs: number): number => nextTimeOfDay(resetsAt, zone, afterMs);
-  return calendarBudget('dailyBudget', DAY_MS, `day ${resetsAt} ${zone}`, nextReset, options);
+  return calendarBudget('dailyBudget', DAY_MS, `day ${resetsAt} ${zone}`, nextTimeOfDay(resetsAt, zone), options);
 }
 
 /** Creates a budget that resets on a day of the month. Throws a `RangeError` for an invalid number, day, time or zone. */
 export function monthlyBudget({ resetsOn = 1, resetsAt = '00:00', zone = 'UTC', ...options }: MonthlyBudgetOptions): RateBudget {
   rangeChecks('monthlyBudget').whole({ resetsOn }, 1, 31);
-  const nextReset = (afterMs: number): number => nextDayOfMonth(resetsOn, resetsAt, zone, afterMs);
+  const nextReset = nextDayOfMonth(resetsOn, resetsAt, zone);
   return calendarBudget('monthlyBudget', LONGEST_MONTH_MS, `month ${resetsOn} ${resetsAt} ${zone}`, nextReset, options);
 }
 
 /** `name`: the function's, for errors. `resets`: when the budget resets, as text. */
-function calendarBudget(
-  name: string,
-  windowMs: number,
-  resets: string,
-  nextReset: (afterMs: number) => number,
-  options: DailyBudgetOptions,
-): RateBudget {
+function calendarBudget(name: string, windowMs: number, resets: string, nextReset: NextReset, options: DailyBudgetOptions): RateBudget {
   const { guardMs = 5_000, clock = systemClock() } = options;
   checkBudget(name, options);
-  // Throws for invalid options now, not at the first request.
-  nextReset(clock.epochMs());
   const busyForMs = (countedWithinMs: number): number => {
     const now = clock.epochMs();
     return nextReset(now + countedWithinMs) - now + guardMs;

@@ -35,7 +35,7 @@ function daily(resetsAt: string, zone: string): Rule {
   return {
     name: `day, ${resetsAt} ${zone}`,
     make: (clock) => dailyBudget({ resetsAt, zone, ...options(clock) }),
-    endOf: (afterMs) => nextTimeOfDay(resetsAt, zone, afterMs),
+    endOf: nextTimeOfDay(resetsAt, zone),
     guardMs: 5_000,
   };
 }
@@ -44,7 +44,7 @@ function monthly(resetsOn: number, zone = 'UTC'): Rule {
   return {
     name: `month, day ${resetsOn} ${zone}`,
     make: (clock) => monthlyBudget({ resetsOn, zone, ...options(clock) }),
-    endOf: (afterMs) => nextDayOfMonth(resetsOn, '00:00', zone, afterMs),
+    endOf: nextDayOfMonth(resetsOn, '00:00', zone),
     guardMs: 5_000,
   };
 }

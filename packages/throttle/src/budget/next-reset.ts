@@ -4,24 +4,27 @@ const DAY_MS = 86_400_000;
 /** The last instant of a `Date`, in epoch ms. */
 const LAST_INSTANT_MS = 8.64e15;
 
+/** Returns the next instant after another one, both in epoch ms. Throws a `RangeError` for an instant that a `Date` can't hold. */
+export type NextReset = (afterMs: number) => number;
+
 /**
- * Returns the next instant after `afterMs`, in epoch ms, at which clocks in `zone`, an IANA name, show `at`, a time `HH:MM`. If clocks skip
- * that time, the result is later by the time skipped. If they show it twice, the result is one of the two instants. Throws a `RangeError`
- * for an invalid time or zone.
+ * Returns a function that returns the next instant at which clocks in `zone`, an IANA name, show `at`, a time `HH:MM`. If clocks skip that
+ * time, the result is later by the time skipped. If they show it twice, the result is one of the two instants. Throws a `RangeError` for an
+ * invalid time or zone.
  */
-export function nextTimeOfDay(at: string, zone: string, afterMs: number): number {
+export function nextTimeOfDay(at: string, zone: string): NextReset {
   const timeMs = timeOfDayMs(at);
-  return firstAfter(afterMs, zone, (today, days) => (Math.floor(today / DAY_MS) + days) * DAY_MS + timeMs);
+  return firstAfter(zone, (today, days) => (Math.floor(today / DAY_MS) + days) * DAY_MS + timeMs);
 }
 
 /**
- * Returns the next instant after `afterMs` at which clocks in `zone` show `at` on that day of a month, 1 to 31; in a shorter month on its
- * last day. The rest is as in {@link nextTimeOfDay}. Throws a `RangeError` for an invalid day, too.
+ * Returns a function that returns the next instant at which clocks in `zone` show `at` on that day of a month, 1 to 31; in a shorter month
+ * on its last day. The rest is as in {@link nextTimeOfDay}. Throws a `RangeError` for an invalid day, too.
  */
-export function nextDayOfMonth(day: number, at: string, zone: string, afterMs: number): number {
+export function nextDayOfMonth(day: number, at: string, zone: string): NextReset {
   rangeChecks('nextDayOfMonth').whole({ day }, 1, 31);
   const timeMs = timeOfDayMs(at);
-  return firstAfter(afterMs, zone, (today, months) => {
+  return firstAfter(zone, (today, months) => {
     const [year, month] = [new Date(today).getUTCFullYear(), new Date(today).getUTCMonth() + months];
     const last = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
     return Date.UTC(year, month, Math.min(day, last)) + timeMs;
@@ -29,17 +32,19 @@ export function nextDayOfMonth(day: number, at: string, zone: string, afterMs: n
 }
 
 /**
- * Returns the first instant after `afterMs` at which clocks in `zone` show one of the local times that `candidate` returns for 0, 1, 2 …,
- * each in ms as if it were UTC. `today` is the local time at `afterMs`.
+ * Returns a function that returns the first instant at which clocks in `zone` show one of the local times that `candidate` returns for
+ * 0, 1, 2 …, each in ms as if it were UTC. `today` is the local time at `afterMs`.
  */
-function firstAfter(afterMs: number, zone: string, candidate: (today: number, i: number) => number): number {
-  rangeChecks('a reset').number({ afterMs }, -LAST_INSTANT_MS, LAST_INSTANT_MS);
+function firstAfter(zone: string, candidate: (today: number, i: number) => number): NextReset {
   const shown = shownIn(zone);
-  const today = shown(afterMs);
-  for (let i = 0; ; i += 1) {
-    const instant = instantOf(candidate(today, i), shown);
-    if (instant > afterMs) return instant;
-  }
+  return (afterMs) => {
+    rangeChecks('a reset').number({ afterMs }, -LAST_INSTANT_MS, LAST_INSTANT_MS);
+    const today = shown(afterMs);
+    for (let i = 0; ; i += 1) {
+      const instant = instantOf(candidate(today, i), shown);
+      if (instant > afterMs) return instant;
+    }
+  };
 }
 
 /** Returns the epoch ms at which clocks show `wanted`, a local time in ms as if it were UTC; later by the time skipped if they skip it. */
