@@ -21,8 +21,7 @@ const QUARTERS = 12;
 export function zoneOf(name: string): Zone {
   const format = new Intl.DateTimeFormat('en-GB', { timeZone: name, timeZoneName: 'longOffset' });
   const localAt = (epochMs: number): number => {
-    const offset = format.formatToParts(epochMs).find(({ type }) => type === 'timeZoneName')?.value ?? '';
-    const [, sign, hours = '0', minutes = '0', seconds = '0'] = /GMT([+-])(\d\d):(\d\d)(?::(\d\d))?/.exec(offset) ?? [];
+    const [, sign, hours = '0', minutes = '0', seconds = '0'] = /GMT([+-])(\d\d):(\d\d)(?::(\d\d))?/.exec(format.format(epochMs)) ?? [];
     const offsetS = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds);
     return epochMs + (sign === '-' ? -1 : 1) * offsetS * 1_000;
   };

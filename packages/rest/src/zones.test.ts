@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Carried } from './carried.ts';
 import { itemsStream, listed } from './listing.fixture.ts';
-import { zoneOf } from './zone.ts';
+import { type Zone, zoneOf } from './zone.ts';
 
 const ZONES = ['UTC', 'Asia/Tokyo', 'America/New_York', 'Europe/Athens', 'Asia/Kathmandu', 'America/St_Johns'];
 const MINUTE = 60_000;
@@ -10,8 +10,8 @@ const START = Date.UTC(2026, 0, 10);
 
 /** The parameter of a service, and how it reads what it is sent. */
 const PARAMETERS = [
-  { text: '{since}', read: (sent: string, zone: string) => zoneOf(zone).instantOf(Date.parse(`${sent.replace(' ', 'T')}Z`)) },
-  { text: '{since:%Y/%m/%d %H:%M}', read: (sent: string, zone: string) => zoneOf(zone).instantOf(Date.parse(`${sent} GMT`)) },
+  { text: '{since}', read: (sent: string, clocks: Zone) => clocks.instantOf(Date.parse(`${sent.replace(' ', 'T')}Z`)) },
+  { text: '{since:%Y/%m/%d %H:%M}', read: (sent: string, clocks: Zone) => clocks.instantOf(Date.parse(`${sent} GMT`)) },
   { text: '{since:%Y-%m-%dT%H:%M:%S}Z', read: (sent: string) => Date.parse(sent) },
   { text: '{since:seconds}', read: (sent: string) => Number(sent) * 1_000 },
 ];
@@ -23,6 +23,7 @@ it('a service whose times name no zone loses no record, and repeats none, in any
       fc.constantFrom(...PARAMETERS),
       fc.array(fc.array(fc.integer({ min: 1, max: 600 }), { minLength: 1, maxLength: 4 }), { minLength: 3, maxLength: 3 }),
       (zone, { text, read }, rounds) => {
+        const clocks = zoneOf(zone);
         const stream = itemsStream({ get: '/', query: { from: text }, since: { from: '$.at', zone }, key: '$.id' });
         const rows: { readonly id: number; readonly ms: number }[] = [];
         const written: unknown[] = [];
@@ -32,8 +33,8 @@ it('a service whose times name no zone loses no record, and repeats none, in any
           for (const later of minutes) rows.push({ id: rows.length, ms: (now += later * MINUTE) });
           const answer = ({ query }: { readonly query: URLSearchParams }) => {
             const sent = query.get('from');
-            const from = sent === null ? -Infinity : read(sent, zone);
-            const at = (ms: number): string => new Date(zoneOf(zone).localAt(ms)).toISOString().slice(0, 19).replace('T', ' ');
+            const from = sent === null ? -Infinity : read(sent, clocks);
+            const at = (ms: number): string => new Date(clocks.localAt(ms)).toISOString().slice(0, 19).replace('T', ' ');
             return { body: rows.filter(({ ms }) => ms >= from).map(({ id, ms }) => ({ id, at: at(ms) })) };
           };
           const listing = listed(stream, { answer, carried, now: now + 5 * MINUTE });
