@@ -1,3 +1,4 @@
+import { accessSync, constants, statfsSync } from 'node:fs';
 import { configDefaults, defineConfig } from 'vitest/config';
 import TotalsReporter from './scripts/totals-reporter.ts';
 
@@ -21,11 +22,26 @@ const SHARED = { isolate: false };
 /** For tests that compute all the time. They start after those that wait, in at most three processes. */
 const COMPUTING = { maxWorkers: 3, sequence: { groupOrder: 1 } };
 
+/** Temporary files of these tests are in memory, because the embedded log syncs its file at each commit. */
+const IN_MEMORY = { env: memoryFolder() };
+
 /** Tests that may start the command. What else a test needs, the ending of its name says. */
 const EMBEDDED = ['apps/pipeline/src/{bin,e2e/**/*}.test.ts', 'examples/issues/app.test.ts'];
 const ENDINGS = ['**/*.{docs,broker,faults,package,pack,figure}.test.ts'];
 
 const ending = (name: string, test: object) => project(name, [`**/*.${name}.test.ts`], [], test);
+
+/** Linux's folder in memory, if this user can write to it and it has 2 GiB left. Otherwise, and if TMPDIR is set, temporary files stay where they are. */
+function memoryFolder(): { readonly TMPDIR?: string } {
+  const folder = '/dev/shm';
+  try {
+    accessSync(folder, constants.W_OK);
+    const { bavail, bsize } = statfsSync(folder);
+    return process.env['TMPDIR'] === undefined && bavail * bsize > 2 * 1024 ** 3 ? { TMPDIR: folder } : {};
+  } catch {
+    return {};
+  }
+}
 
 function project(name: string, include: string[], exclude: string[], test: object) {
   return { extends: true as const, test: { name, include, exclude: [...configDefaults.exclude, '**/dist/**', ...exclude], ...test } };
@@ -48,10 +64,10 @@ export default defineConfig({
     reporters: ['default', new TotalsReporter()],
     coverage: { provider: 'v8', include: ['packages/*/src/**', 'apps/*/src/**'] },
     projects: [
-      project('unit', ['**/*.test.ts'], [...EMBEDDED, ...ENDINGS], { ...SHARED, ...COMPUTING }),
-      project('embedded', EMBEDDED, ENDINGS, { ...SHARED, globalSetup: COMMAND }),
+      project('unit', ['**/*.test.ts'], [...EMBEDDED, ...ENDINGS], { ...SHARED, ...COMPUTING, ...IN_MEMORY }),
+      project('embedded', EMBEDDED, ENDINGS, { ...SHARED, ...IN_MEMORY, globalSetup: COMMAND }),
       // Reads documents or other files outside of its package.
-      ending('docs', { ...SHARED, globalSetup: COMMAND }),
+      ending('docs', { ...SHARED, ...IN_MEMORY, globalSetup: COMMAND }),
       // Takes the broker that all tests share.
       ending('broker', { globalSetup: [COMMAND, BROKER] }),
       // Starts brokers, and kills, freezes or configures them.
