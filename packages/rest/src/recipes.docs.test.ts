@@ -160,14 +160,18 @@ it('each recipe has an emulator, and wrong recipes that the emulator finds', () 
   expect([...new Set(WRONG.map(({ name }) => name))].toSorted()).toEqual(names);
 });
 
-it.each([...RECIPES])('%s: each change once, and no request that the service refuses, while its list moves', async (name, yaml) => {
-  await fc.assert(
-    fc.asyncProperty(scenario, async (given) => {
-      expect(await flawsOf(name, yaml, given)).toEqual(NONE);
-    }),
-    { numRuns: RUNS, examples: [[SET_BACK]] },
-  );
-});
+// Listings mainly wait for the service and the log, so recipes run at the same time.
+it.concurrent.each([...RECIPES])(
+  '%s: each change once, and no request that the service refuses, while its list moves',
+  async (name, yaml) => {
+    await fc.assert(
+      fc.asyncProperty(scenario, async (given) => {
+        expect(await flawsOf(name, yaml, given)).toEqual(NONE);
+      }),
+      { numRuns: RUNS, examples: [[SET_BACK]] },
+    );
+  },
+);
 
 it.each([...RECIPES])('%s: the document says when the service’s documentation was read, and what the recipe doesn’t cover', (_, yaml) => {
   const text = DOCUMENT.slice(DOCUMENT.indexOf(yaml) + yaml.length).split(/^(?:## .*|```yaml)$/m, 1)[0] ?? '';
@@ -274,7 +278,7 @@ const TITLED = WRONG.map(
   (one) => [`${one.name}: ${one.changes.map(([from, to]) => `${to || 'nothing'} for ${from}`).join(', ')}`, one] as const,
 );
 
-it.each(TITLED)('an emulator finds a wrong recipe, %s', async (_, { name, flaw, changes }) => {
+it.concurrent.each(TITLED)('an emulator finds a wrong recipe, %s', async (_, { name, flaw, changes }) => {
   const yaml = changes.reduce(
     (text, [from, to]) => {
       expect(text).toContain(from);
