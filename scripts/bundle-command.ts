@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import {
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -27,14 +28,12 @@ const app = join(root, 'apps/pipeline');
 /** Packages that are loaded only when they are needed. lz4js has no license file, so it can't be bundled. */
 const LATE = /^(?:@opentelemetry\/api|avsc|log-update|lz4js|protobufjs)(?:$|\/)/u;
 
-/** Bundles the command from the current source, into a folder named after the content. Returns the path of the file to run. */
+/** Bundles the command, unless it has been bundled from the same sources. Returns the path of the file to run. */
 export async function bundledCommand(): Promise<string> {
-  const files = await bundle();
-  const hash = createHash('sha256');
-  for (const { name, content } of files) hash.update(name).update(content);
   const home = join(app, '.headgate');
-  const folder = join(home, `command-${hash.digest('hex').slice(0, 16)}`);
+  const folder = join(home, `command-${sourceHash()}`);
   if (!existsSync(folder)) {
+    const files = await bundle();
     mkdirSync(home, { recursive: true });
     const unfinished = mkdtempSync(join(home, 'unfinished-'));
     write(files, unfinished);
@@ -48,6 +47,18 @@ export async function bundledCommand(): Promise<string> {
   utimesSync(folder, new Date(), new Date());
   removeUnused(home);
   return join(folder, 'bin.js');
+}
+
+/** A hash of everything that a bundle is made from. The lockfile stands for installed packages. */
+function sourceHash(): string {
+  const hash = createHash('sha256');
+  const own = globSync(['{packages/*,apps/pipeline}/{package.json,src/**/*}', 'pnpm-lock.yaml', 'scripts/bundle-command.ts'], {
+    cwd: root,
+  });
+  for (const file of own.filter((name) => !/\.test\.|\/\./u.test(name)).toSorted()) {
+    if (statSync(join(root, file)).isFile()) hash.update(file).update(readFileSync(join(root, file)));
+  }
+  return hash.digest('hex').slice(0, 16);
 }
 
 /** Removes bundles that haven't been used for a day. */
