@@ -31,7 +31,7 @@ const ENDINGS = ['**/*.{docs,broker,faults,package,pack,figure}.test.ts'];
 
 const ending = (name: string, test: object) => project(name, [`**/*.${name}.test.ts`], [], test);
 
-/** Linux's folder in memory, if this user can write to it and it has 2 GiB left. Otherwise, and if TMPDIR is set, temporary files stay where they are. */
+/** Linux's folder in memory, if TMPDIR isn't set, this user can write to the folder, and it has 2 GiB left. */
 function memoryFolder(): { readonly TMPDIR?: string } {
   const folder = '/dev/shm';
   try {
@@ -67,7 +67,7 @@ export default defineConfig({
       project('unit', ['**/*.test.ts'], [...EMBEDDED, ...ENDINGS], { ...SHARED, ...COMPUTING, ...IN_MEMORY }),
       project('embedded', EMBEDDED, ENDINGS, { ...SHARED, ...IN_MEMORY, globalSetup: COMMAND }),
       // Reads documents or other files outside of its package.
-      ending('docs', { ...SHARED, ...IN_MEMORY, globalSetup: COMMAND }),
+      ending('docs', { ...SHARED, ...COMPUTING, ...IN_MEMORY, globalSetup: COMMAND }),
       // Takes the broker that all tests share.
       ending('broker', { globalSetup: [COMMAND, BROKER] }),
       // Starts brokers, and kills, freezes or configures them.
