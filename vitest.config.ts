@@ -67,7 +67,7 @@ export default defineConfig({
       project('unit', ['**/*.test.ts'], [...EMBEDDED, ...ENDINGS], { ...SHARED, ...COMPUTING, ...IN_MEMORY }),
       project('embedded', EMBEDDED, ENDINGS, { ...SHARED, ...IN_MEMORY, globalSetup: COMMAND }),
       // Reads documents or other files outside of its package.
-      ending('docs', { ...SHARED, ...COMPUTING, ...IN_MEMORY, globalSetup: COMMAND }),
+      ending('docs', { ...SHARED, ...COMPUTING, ...IN_MEMORY, globalSetup: COMMAND, testTimeout: 3 * LIMITS.testTimeout }),
       // Takes the broker that all tests share.
       ending('broker', { globalSetup: [COMMAND, BROKER] }),
       // Starts brokers, and kills, freezes or configures them.
