@@ -5,6 +5,7 @@ import type { Answered, Request } from '../requests/request.ts';
 import { answeredError } from './answered-error.ts';
 import { Cluster } from './cluster.ts';
 import { ConnectionError } from './connection-error.ts';
+import { describeGroup } from '../requests/groups.ts';
 import { FakeCluster } from './fake-cluster.fixture.ts';
 import { plainConfig } from './plain-cluster.fixture.ts';
 import { namesVersions, socketBroker } from './socket-broker.fixture.ts';
@@ -102,4 +103,19 @@ it('metadata that lists no broker proves nothing about topics', async () => {
   const cluster = new FakeCluster(() => ({ answer: { brokers: [], topicMetadata: [] } }));
   const error: unknown = await cluster.metadata(['pages'], 'any').catch((thrown: unknown) => thrown);
   expect([passes(error), String(error)]).toEqual([true, expect.stringContaining('no broker is ready')]);
+});
+
+it('a coordinator that refuses a request is looked up again', async () => {
+  const found: string[] = [];
+  class MovingCluster extends FakeCluster {
+    protected override async findCoordinator(): Promise<string> {
+      return await Promise.resolve(`broker ${found.push('found')}`);
+    }
+  }
+  const NOT_COORDINATOR = 16;
+  const cluster = new MovingCluster(() => (found.length === 1 ? { refusals: [{ errorCode: NOT_COORDINATOR }] } : { answer: undefined }));
+  await cluster.ask(describeGroup, { groupId: 'group' });
+  expect(found).toHaveLength(2);
+  await cluster.ask(describeGroup, { groupId: 'group' });
+  expect(found).toHaveLength(2);
 });
