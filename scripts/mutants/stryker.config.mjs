@@ -15,6 +15,8 @@ export default {
   testRunner: 'vitest',
   vitest: { configFile: 'scripts/mutants/vitest.config.ts', pool: 'forks' },
   coverageAnalysis: 'perTest',
+  // On a busy machine, the first run of the tests can take long.
+  dryRunTimeoutMinutes: 60,
   concurrency: 1,
   reporters: ['clear-text', 'json'],
   jsonReporter: { fileName: '.stryker/report.json' },
