@@ -2,18 +2,18 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { compressionCommand } from './compression/compression-command.ts';
 import { dayCommand } from './day/day-command.ts';
+import { growthCommand } from './growth/growth-command.ts';
 import { installPeers } from './install/install-peers.ts';
 import { limiterCommand } from './limiter/limiter-command.ts';
 import { runScenario, type ScenarioTask } from './limiter/run-scenario.ts';
 import { peersCommand } from './peers/peers-command.ts';
-import { queueCommand } from './queue/queue-command.ts';
 import { pageServer } from './walk/page-server.ts';
 import { walkCommand } from './walk/walk-command.ts';
 
 const USAGE = `bench compression [--seed N]
 bench limiter [--seed N] [--quick] [--only NAME]
 bench walk [--rounds N] [--pages N]
-bench queue [--waiters N]
+bench growth [--only NAME]
 bench peers [--rounds N] [--pages N,N] [--only PATTERN]
 bench day [--quick] [--only NAME]
 `;
@@ -28,10 +28,9 @@ const { values, positionals } = parseArgs({
     only: { type: 'string', default: '' },
     rounds: { type: 'string' },
     pages: { type: 'string' },
-    waiters: { type: 'string', default: '100000' },
   },
 });
-const { quick, only, rounds, pages, seed, waiters } = values;
+const { quick, only, rounds, pages, seed } = values;
 const [command = 'help', task = ''] = positionals;
 
 switch (command) {
@@ -44,8 +43,9 @@ switch (command) {
   case 'walk':
     await report((peers) => walkCommand(program('serve-pages'), peers, Number(rounds ?? 7), Number(pages ?? 200), say));
     break;
-  case 'queue':
-    await report((peers) => queueCommand(peers, Number(waiters), say));
+  case 'growth':
+    process.stdout.write(`${await growthCommand(program('serve-pages'), only, say)}\n`);
+    process.exit();
     break;
   case 'peers': {
     const sizes = (pages ?? '200,1000')

@@ -5,6 +5,7 @@ import { startKafkaBroker } from '@headgate/broker';
 export interface Traffic {
   readonly requests: number;
   readonly sentBytes: number;
+  readonly receivedBytes: number;
 }
 
 export interface CountedBroker extends AsyncDisposable {
@@ -18,7 +19,7 @@ const OF_BROKERS = /^(?:broker|AddPartitionsManager)-/u;
 
 /** Starts a broker, and a counting proxy that its clients connect to. */
 export async function countedBroker(): Promise<CountedBroker> {
-  let [requests, sentBytes] = [0, 0];
+  let [requests, sentBytes, receivedBytes] = [0, 0, 0];
   let upstreamPort = 0;
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
@@ -32,6 +33,7 @@ export async function countedBroker(): Promise<CountedBroker> {
     });
     client.pipe(upstream);
     upstream.pipe(client);
+    upstream.on('data', ({ length }: Buffer) => (receivedBytes += length));
     for (const socket of [client, upstream]) {
       sockets.add(socket.setNoDelay());
       socket.on('error', () => undefined);
@@ -50,8 +52,8 @@ export async function countedBroker(): Promise<CountedBroker> {
   return {
     brokers: [`127.0.0.1:${port}`],
     traffic() {
-      const seen = { requests, sentBytes };
-      [requests, sentBytes] = [0, 0];
+      const seen = { requests, sentBytes, receivedBytes };
+      [requests, sentBytes, receivedBytes] = [0, 0, 0];
       return seen;
     },
     async [Symbol.asyncDispose]() {
