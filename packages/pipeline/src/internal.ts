@@ -17,7 +17,7 @@ export { becomesSecret, isPem, isScalar, OF_FILE, type Scalar, scalar, type Scal
 export { nothingChosen } from './run/list-again.ts';
 export { proxyAddress } from './settings/secret.ts';
 export { TOPIC_FORMATS } from './topics/topic.ts';
-export { createRunTopics, definedTopics, growthWords, type PipelineTopics, topicSpecs } from './topics/topics.ts';
+export { definedTopics, growthWords, type PipelineTopics, topicSpecs } from './topics/topics.ts';
 export { openJournalledLane, type OpenJournalledLaneOptions } from './lane/journalled-lane.ts';
 export type { JournalReader } from './lane/lane-journal.ts';
 export type { Left, SizedJob, Work, WorkContext } from './definition/processor.ts';

@@ -1,5 +1,5 @@
 import { type DefinitionInfo, type Pipeline, topicNames } from '@headgate/pipeline';
-import { type PipelineTopics, createRunTopics, definedTopics, lanesOf, topicSpecs } from '@headgate/pipeline/internal';
+import { type PipelineTopics, definedTopics, lanesOf, topicSpecs } from '@headgate/pipeline/internal';
 import { type CreatedTopics, type NewTopicSpec, type TopicLog, type TopicMismatch, TopicMismatchError } from '@headgate/topics';
 import { withBuiltIn } from '../config/built-in.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
@@ -24,12 +24,24 @@ export interface PrepareTopicsOptions {
  * `TopicMismatchError` that says what to do about topics that don't fit.
  */
 export async function prepareTopics({ log, config, validateOnly = false }: PrepareTopicsOptions): Promise<CreatedTopics> {
-  const names = topicNames(config.topics);
   try {
-    return await createRunTopics(log, validateOnly ? runTopics(config) : await withoutGrowth(log, config), { names, validateOnly });
+    const specs = validateOnly ? runTopics(config) : await withoutGrowth(log, config);
+    return withStateWarning(await log.createTopics(specs, { validateOnly }), specs, topicNames(config.topics)('headgate.state'));
   } catch (error) {
     throw withTopicAdvice(error, config);
   }
+}
+
+/** Adds a warning if the group's state was missing, although other state exists. */
+function withStateWarning(made: CreatedTopics, specs: readonly NewTopicSpec[], group: string): CreatedTopics {
+  const kept = specs.filter(({ name }) => !made.created.includes(name));
+  // A compacted topic of records has `fixedPartitions`.
+  if (!made.created.includes(group) || !kept.some(({ compacted, fixedPartitions }) => compacted === true && fixedPartitions !== true))
+    return made;
+  const warning =
+    `Topic "${group}" was missing, although other topics of state exist. It holds which entries of the lists are enqueued, so all entries of ` +
+    'the lists run again. If it was deleted by mistake, stop all runs and restore it.';
+  return { ...made, warnings: [...made.warnings, warning] };
 }
 
 /**

@@ -278,7 +278,15 @@ async function listPlace() {
   const { log } = place;
   const ends = async (topic: string): Promise<number> => (await log.listTopics([topic]))[0]?.offsets[0]?.end ?? 0;
   return {
-    options: { log, group: 'headgate', pipelines: [shelves, items], names, clock, signal: new AbortController().signal },
+    options: {
+      log,
+      group: 'headgate',
+      pipelines: [shelves, items],
+      names,
+      clock,
+      signal: new AbortController().signal,
+      onNoneNoted: () => undefined,
+    },
     clock,
     count: async () => [await ends('shelves.requests'), await ends('items.requests')],
     [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),

@@ -16,6 +16,8 @@ export interface JobListOptions {
   readonly names: TopicNames;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Called before jobs are enqueued if no job of a list was noted before, as after the group's state was lost. */
+  readonly onNoneNoted: (topic: string) => void;
   /** Listed jobs to enqueue even if they aren't due. Default: none. */
   readonly again?: AgainOptions | undefined;
 }
@@ -35,6 +37,8 @@ const MAX_CHUNK = 8_000;
  * every entry that a list ever had.
  */
 const FORGET_AFTER_MS = 30 * 86_400_000;
+/** Part of each marker's key in the group's state. */
+const LISTED = 'listed';
 
 /**
  * Nothing is due while the wall clock is from `from` to before `until`, epoch ms. If the clock is before `from`, it was set back, so a
@@ -51,14 +55,16 @@ export interface NothingDue {
  * the entries that are still due.
  */
 export async function enqueueLists(options: JobListOptions): Promise<NothingDue> {
-  const { log, group, names, clock, signal } = options;
+  const { log, group, names, clock, signal, onNoneNoted } = options;
   const topic = names(GROUP_STATE);
   const again = new Set(Array.from(chosenJobs(options), ({ marker }) => marker));
   while (!signal.aborted) {
     const now = clock.epochMs();
     // Reading costs less than taking a lane, and usually nothing is due.
-    const first = dueJobs(options, await log.readState(topic, 0), now, again).next();
+    const state = await log.readState(topic, 0);
+    const first = dueJobs(options, state, now, again).next();
     if (first.done === true && first.value.markers.size === 0) return first.value.nothingDue;
+    if (![...state.keys()].some((key) => key.startsWith(`${group}/${LISTED}/`))) onNoneNoted(topic);
     try {
       const requests = options.pipelines.map((pipeline) => requestsTopic(pipeline, names));
       const writes = await topicPartitions(log, requests);
@@ -223,7 +229,7 @@ async function forgetUnfinished(options: JobListOptions, again: Set<string>): Pr
 
 /** Returns the start of the markers of a pipeline's list. */
 function markersOf({ group, names }: ListOptions, pipeline: Pipeline): string {
-  return `${group}/listed/${requestsTopic(pipeline, names)}/`;
+  return `${group}/${LISTED}/${requestsTopic(pipeline, names)}/`;
 }
 
 /** Yields the jobs of all lists one by one, because a list can be long. */

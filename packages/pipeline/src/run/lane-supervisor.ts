@@ -66,6 +66,11 @@ export class LaneSupervisor {
     this.#all = AbortSignal.any([options.signal, this.#stop.signal]);
   }
 
+  /** True if a lane of this process had progress when it was opened. */
+  get hadState(): boolean {
+    return [...this.#supervised.values()].some(({ held }) => held?.hadState === true);
+  }
+
   /** Sets the partitions of this process: opens the lanes that are new, and releases those that aren't in the list. */
   assign(partitions: readonly TopicPartition[]): void {
     const wasCertain = this.#isCertain;

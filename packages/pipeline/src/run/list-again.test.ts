@@ -33,7 +33,7 @@ async function place(words: readonly string[], lanes: number) {
   const onUnfinished = (_: unknown, requests: Iterable<{ readonly key: string }>): void =>
     void unfinished.push(...Array.from(requests, ({ key }) => key));
   const again = { pipeline: 'shelves', lanes, onUnfinished };
-  const options = { log, group: 'headgate', pipelines, names, clock, signal: new AbortController().signal };
+  const options = { log, group: 'headgate', pipelines, names, clock, signal: new AbortController().signal, onNoneNoted: () => undefined };
   const lane = async (partition: number) =>
     await log.openLane({ name: `lane ${partition}`, state: { topic: 'shelves.state', partition }, writes: [] });
   return {

@@ -65,6 +65,8 @@ export interface LaneRun {
 
 /** One lane of one pipeline, held by this process and ready to work. */
 export interface PipelineLane {
+  /** True if the lane had progress when it was opened. */
+  readonly hadState: boolean;
   /** Processes requests until the signal aborts or, without `follow`, until none is left. Rejects if the lane can't continue. */
   run(signal: AbortSignal): Promise<void>;
   /**
@@ -231,6 +233,10 @@ class HeldLane implements PipelineLane {
     this.#notifier.onFailure(() => {
       this.#unfinished = laneWork(this.#view);
     });
+  }
+
+  get hadState(): boolean {
+    return this.#lane.hasState;
   }
 
   async run(signal: AbortSignal): Promise<void> {

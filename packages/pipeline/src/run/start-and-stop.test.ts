@@ -460,6 +460,24 @@ test('a lane whose state is lost is refused by every run, and none of them write
   expect([...(await log.readState('recreated', 0)).keys()]).toEqual([]);
 });
 
+test('a run whose group state is lost says that all entries of its lists run again, and no other run says so', async () => {
+  await using place = await temporaryLog();
+  const { log } = place;
+  const pipelines = [pipeline()({ shelves: ['a'] })];
+  const notices = async (state: string): Promise<readonly string[]> => {
+    const said: string[] = [];
+    const onEvent = (event: RunEvent): void => void (event.type === 'notice' && said.push(event.message));
+    expect(await (await start({ log, pipelines, topics: { names: { 'headgate.state': state } }, onEvent })).done).toMatchObject({
+      outcome: 'done',
+    });
+    return said;
+  };
+  expect([await notices('kept'), await notices('kept')]).toEqual([[], []]);
+  expect(await notices('recreated')).toEqual([
+    expect.stringMatching(/^Topic "recreated" has no entry of these lists, .* all entries of the lists run\./u),
+  ]);
+});
+
 test('topics have a prefix; custom names are used without it', async () => {
   await using place = await temporaryLog();
   const topics = { prefix: 'prod.', names: { 'shelves.records': 'team.items', 'headgate.state': 'team.state' } };

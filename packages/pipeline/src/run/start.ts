@@ -20,7 +20,7 @@ import { type AgainOptions, enqueueLists } from './job-list.ts';
 import { RunEvents } from './run-events.ts';
 import type { RunSnapshot } from '../progress/run-snapshot.ts';
 import { openSerializers } from '../topics/topic.ts';
-import { createRunTopics, growthWords, topicSpecs } from '../topics/topics.ts';
+import { growthWords, topicSpecs } from '../topics/topics.ts';
 import { openTracing } from '../events/tracing.ts';
 import { type StopDeadline, stopDeadline } from './stop-deadline.ts';
 import { jobId } from '../jobs/pending-dead-letter.ts';
@@ -123,7 +123,7 @@ export async function start(options: StartOptions): Promise<Running> {
   signal.throwIfAborted();
   const tracing = await openTracing(clock);
   const serializers = await orAborted(signal, openSerializers(pipelines, names, signal));
-  const { grown, warnings } = await orAborted(signal, createRunTopics(log, topicSpecs(pipelines, { lanes, names }), { names }));
+  const { grown, warnings } = await orAborted(signal, log.createTopics(topicSpecs(pipelines, { lanes, names })));
   if (grown.length > 0) events.notice('info', `partitions added for more lanes: ${growthWords(grown)}`);
   for (const message of warnings) events.notice('warn', message);
   const ownDeadline = stopDeadline({ clock, signal });
@@ -196,7 +196,10 @@ async function joined(
   ownDeadline: Disposable,
 ): Promise<() => Promise<void>> {
   const { log, group, names, clock } = run;
-  const list = { log, group, pipelines, names, clock, signal };
+  const onNoneNoted = (topic: string): void => {
+    if (supervisor.hadState) events.notice('warn', noneNotedWords(topic));
+  };
+  const list = { log, group, pipelines, names, clock, signal, onNoneNoted };
   const onUnfinished: AgainOptions['onUnfinished'] = ({ name }, { size }) => events.notice('warn', unfinishedWords(name, size));
   const joining = log.joinGroup({
     group,
@@ -244,6 +247,13 @@ async function joined(
     ownDeadline[Symbol.dispose]();
     throw error;
   }
+}
+
+function noneNotedWords(topic: string): string {
+  return (
+    `Topic "${topic}" has no entry of these lists, although lanes have worked before: all entries of the lists run. If the topic was recreated ` +
+    'by mistake, stop all runs and restore it.'
+  );
 }
 
 function unfinishedWords(name: string, count: number): string {

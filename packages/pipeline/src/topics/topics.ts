@@ -1,4 +1,4 @@
-import type { CreatedTopics, NewTopicSpec, TopicLog } from '@headgate/topics';
+import type { CreatedTopics, NewTopicSpec } from '@headgate/topics';
 import { GROUP_STATE, lanesOf, requestsTopic, stateTopic } from './names.ts';
 import { PipelineError } from '../settings/pipeline-error.ts';
 import { DEAD_LETTERS } from './dead-letter.ts';
@@ -72,27 +72,6 @@ export function topicSpecs(
     seen.add(name);
   }
   return specs;
-}
-
-/**
- * Creates the missing topics of a run. Warns if the group's state was missing, although other state exists. `specs`: the result of
- * `topicSpecs`. Throws a `TopicMismatchError` for topics that don't fit.
- */
-export async function createRunTopics(
-  log: Pick<TopicLog, 'createTopics'>,
-  specs: readonly NewTopicSpec[],
-  { names, validateOnly = false }: { readonly names: TopicNames; readonly validateOnly?: boolean },
-): Promise<CreatedTopics> {
-  const made = await log.createTopics(specs, { validateOnly });
-  const group = names(GROUP_STATE);
-  const kept = specs.filter(({ name }) => !made.created.includes(name));
-  // A compacted topic of records has `fixedPartitions`.
-  if (!made.created.includes(group) || !kept.some(({ compacted, fixedPartitions }) => compacted === true && fixedPartitions !== true))
-    return made;
-  const warning =
-    `Topic "${group}" was missing, although other topics of state exist. It holds which entries of the lists are enqueued, so all entries of ` +
-    'the lists run again. If it was deleted by mistake, stop all runs and restore it.';
-  return { ...made, warnings: [...made.warnings, warning] };
 }
 
 /** Added partitions: `followers.requests (1 to 2), followers.pages (1 to 2)`. */
