@@ -39,13 +39,16 @@ describe.skipIf(why !== undefined)(`a response without brokers${because}`, { tim
       { name: state, partitions: 1, compacted: true },
     ]);
     expect(creating()).toBeLessThan(count);
+    // Another log doesn't know the topics yet.
+    await using taker = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
     const taking = forgeNoBrokers(count);
     const place = { topic, partition: 0 };
-    await using writer = await log.openLane({ name: topic, state: { topic: state, partition: 0 }, writes: [place] });
+    await using writer = await taker.openLane({ name: topic, state: { topic: state, partition: 0 }, writes: [place] });
     expect(taking()).toBeLessThan(0);
     await writer.transaction((tx) => tx.append([{ ...place, key: null, value: '0' }]));
+    await using reader = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
     const reading = forgeNoBrokers(count);
-    for await (const { value } of log.read({ topic, follow: true })) {
+    for await (const { value } of reader.read({ topic, follow: true })) {
       expect(value).toBe('0');
       break;
     }
