@@ -19,7 +19,8 @@ export function decodedLog(log: TopicLog, registry: SchemaRegistry): TopicLog {
     get(of, name) {
       if (name === 'readBytes') return readBytes;
       const member: unknown = Reflect.get(of, name, of);
-      return typeof member === 'function' ? member.bind(of) : member;
+      // Not `bind`: `await using` of Node 24 refuses a bound function.
+      return typeof member === 'function' ? (...given: readonly unknown[]): unknown => Reflect.apply(member, of, given) : member;
     },
   });
 }
