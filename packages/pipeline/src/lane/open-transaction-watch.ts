@@ -4,8 +4,8 @@ import type { OpenTransaction, TopicLog, TopicPartition } from '@headgate/topics
 /** Detects whether an open transaction blocks the reader of a lane's requests. */
 export interface OpenTransactionWatch {
   /**
-   * Returns true if a transaction is open. `now`: true to query the log; false to accept a result of the last two seconds, or none if no transaction
-   * may be open.
+   * Returns true if a transaction is open, or may be and can't be looked for yet. `now`: true to query the log; false to query it at most every two
+   * seconds, and only if a transaction may be open or was.
    */
   check(now: boolean, mayBeOpen: boolean): Promise<boolean>;
 }
@@ -34,8 +34,9 @@ export function openTransactionWatch({ log, lane, clock, onChange, signal }: Ope
 
   return {
     async check(now, mayBeOpen) {
-      const isNeeded = mayBeOpen || seen !== undefined;
-      if (!now && (!isNeeded || clock.monotonicMs() < checkAgainMs)) return seen !== undefined;
+      if (!now && !mayBeOpen && seen === undefined) return false;
+      // Too early to ask: the caller has to come again.
+      if (!now && clock.monotonicMs() < checkAgainMs) return true;
       const transaction = await log.openTransaction({ topic, partition }, signal).catch((error: unknown) => {
         if (!signal.aborted) throw error;
         return undefined;

@@ -25,7 +25,9 @@ describe.skipIf(WHY_NOT !== undefined)(
       await work.write('other.yaml', stranger);
       const refused = await work.headgate('run', '--follow', '--config', 'other.yaml');
       expect([refused.code, refused.stdout]).toEqual([1, '']);
-      expect(refused.stderr).toMatch(/Group "headgate" has processes with other settings: lanes, pipelines, credential names or limits/);
+      expect(refused.stderr).toMatch(
+        /Group "headgate" has processes with other settings: lanes, pipelines, credential names, limits or topics/,
+      );
       expect(refused.stderr).not.toMatch(/\n\s+at /);
       expect(service.requests.filter(({ credential }) => credential !== 'app-0')).toEqual([]);
       expect([first.running, second.running]).toEqual([true, true]);
