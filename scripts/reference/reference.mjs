@@ -16,6 +16,7 @@ const out = resolve(process.argv[2]);
  */
 const NOT_EXPORTED = {
   '@headgate/pipeline': ['ChosenAgain', 'Job', 'Lane', 'Schema', 'Tracing', 'JobRecord', 'JobValueOf'],
+  '@headgate/throttle': ['NextReset'],
   '@headgate/rest': ['Contract', 'Jobs', 'Style', 'Zone'],
   headgate: ['src/pipelines/books.ts:options', 'src/pipelines/followers.ts:options'],
 };
