@@ -1,5 +1,5 @@
 import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
-import { type Admin, ConfigResourceTypes } from 'kafkajs';
+import kafkajs, { type Admin } from 'kafkajs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { TopicLog } from '../../topic-log.ts';
@@ -31,7 +31,7 @@ describe.skipIf(why !== undefined).concurrent(`records that a broker deletes${be
     const kept = { 'cleanup.policy': 'compact', 'message.timestamp.type': 'LogAppendTime' };
     const quick = { ...kept, 'segment.ms': '100', 'min.cleanable.dirty.ratio': '0.001', 'delete.retention.ms': '0' };
     const configEntries = Object.entries(quick).map(([name, value]) => ({ name, value }));
-    await admin.alterConfigs({ validateOnly: false, resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }] });
+    await admin.alterConfigs({ validateOnly: false, resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configEntries }] });
     const writer = await log.openLane(pages.lane);
     await writer.transaction((tx) => {
       tx.checkpoint('kept', 'yes');

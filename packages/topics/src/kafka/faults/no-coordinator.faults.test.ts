@@ -1,5 +1,5 @@
 import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/broker';
-import { ConfigResourceTypes } from 'kafkajs';
+import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
@@ -47,7 +47,9 @@ describe.skipIf(why !== undefined)(`a broker with unusual defaults${because}`, (
     await log.append([{ topic: 'pages', partition: 0, key: 'k', value: 'v' }]);
     const admin = plainKafka(broker.brokers).admin();
     await admin.connect();
-    const resources = [{ type: ConfigResourceTypes.TOPIC, name: 'pages', configNames: ['message.timestamp.type', 'min.insync.replicas'] }];
+    const resources = [
+      { type: kafkajs.ConfigResourceTypes.TOPIC, name: 'pages', configNames: ['message.timestamp.type', 'min.insync.replicas'] },
+    ];
     const described = await admin.describeConfigs({ resources, includeSynonyms: false });
     await admin.disconnect();
     expect(described.resources[0]?.configEntries.map(({ configName, configValue }) => `${configName}=${configValue}`).toSorted()).toEqual([

@@ -48,7 +48,6 @@ const APIS: Readonly<Record<string, { readonly beginnings: readonly Case['beginn
   Produce: { beginnings: BEGINNINGS, isCoordinated: false },
   TxnOffsetCommit: { beginnings: BEGINNINGS, isCoordinated: true },
   Fetch: { beginnings: ['cut'], isCoordinated: false },
-  FindCoordinator: { beginnings: ['cut'], isCoordinated: true },
   Metadata: { beginnings: ['cut'], isCoordinated: false },
 };
 
