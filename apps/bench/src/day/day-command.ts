@@ -15,7 +15,7 @@ import { countingService } from './counting-service.ts';
 import { type DayBudget, dayReport, type DayResult } from './day-report.ts';
 
 const BUDGETS: readonly DayBudget[] = [
-  { name: '15 per 15 min', limit: 15, windowMs: 30_000, windows: 24, scale: 30 },
+  { name: '15 per 15 min', limit: 15, windowMs: 30_000, windows: 16, scale: 30 },
   { name: '5 per s', limit: 5, windowMs: 1_000, windows: 120, scale: 1 },
 ];
 const KINDS: readonly WindowKind[] = ['wall-clock', 'rolling'];
