@@ -1,10 +1,8 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { sampleIsbn } from '@headgate/sandbox';
 import { expect, it } from 'vitest';
 import { workplace } from './headgate-process.fixture.ts';
+import { type HttpService, httpService } from './http-service.fixture.ts';
 
 const [found, nameless, unknown] = [sampleIsbn(1), sampleIsbn(2), sampleIsbn(3)];
 
@@ -43,22 +41,12 @@ books:
   expect((await place.records('books.missing')).map(({ key }) => key)).toEqual([unknown]);
 });
 
-async function booksService(recordsOf: (isbns: readonly string[]) => unknown): Promise<AsyncDisposable & { readonly url: string }> {
-  const server = createServer((request, response) => {
+async function booksService(recordsOf: (isbns: readonly string[]) => unknown): Promise<HttpService> {
+  return await httpService((request, response) => {
     void text(request).then((body) => {
       const isbns = body.replace('isbns=', '').split(',');
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ total: isbns.length, requested: isbns.length, data: recordsOf(isbns) }));
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
 }

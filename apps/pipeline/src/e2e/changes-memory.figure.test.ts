@@ -1,7 +1,5 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +7,7 @@ import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { describe, expect, it } from 'vitest';
 import { recordSchemas } from '../records/index.ts';
 import { SECRETS, followersYaml, workplace } from './headgate-process.fixture.ts';
+import { type HttpService, httpService } from './http-service.fixture.ts';
 import { memoryMb, reportFigure } from './kafka/process-figures.fixture.ts';
 import { spawnOnLifeline } from './lifeline.fixture.ts';
 
@@ -48,8 +47,8 @@ function idAt(index: number): string {
 }
 
 /** A service with one user, whose followers are a section of the list from `first` on. It keeps no IDs in memory. */
-async function startService(first: number): Promise<AsyncDisposable & { readonly url: string }> {
-  const server = createServer((request, response) => {
+async function startService(first: number): Promise<HttpService> {
+  return await httpService((request, response) => {
     const cursor = new URL(request.url ?? '', 'http://localhost').searchParams.get('cursor');
     const from = cursor === '-1' ? 0 : Number(cursor);
     const to = Math.min(IDS, from + PAGE_SIZE);
@@ -58,16 +57,6 @@ async function startService(first: number): Promise<AsyncDisposable & { readonly
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ ids, next_cursor: Number(next), next_cursor_str: next, previous_cursor: 0, previous_cursor_str: '0' }));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
 }
 
 /** Runs Headgate until it ends. Resolves to its duration, and to the peak memory of its largest process. */

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { type IncomingMessage, type RequestListener, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +17,7 @@ import avsc from 'avsc';
 import { sampleIsbn, startBooks } from '@headgate/sandbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SECRETS } from '../headgate-process.fixture.ts';
+import { type HttpService, httpService } from '../http-service.fixture.ts';
 import { pythonWithKafka } from './consuming-python.fixture.ts';
 import { type SharedKafkaPlace, sharedKafkaPlace } from './kafka-place.fixture.ts';
 import { runOnLifeline } from './lifeline-command.fixture.ts';
@@ -73,8 +72,8 @@ const SCHEMAS: Readonly<Record<string, { readonly file: string; readonly text: s
 };
 
 /** A service whose issues have IDs beyond 2^53, as JSON numbers. */
-async function startTracker(): Promise<AsyncDisposable & { readonly url: string }> {
-  return await listening((request, response) => {
+async function startTracker(): Promise<HttpService> {
+  return await httpService((request, response) => {
     const from = Number(new URL(request.url ?? '', 'http://localhost').searchParams.get('from'));
     const issues = ISSUES.slice(from, from + 50).map((issue) => JSON.stringify(issue).replace(/"id":"(\d+)"/, '"id":$1'));
     const next = from + 50 < ISSUES.length ? `"/issues?from=${from + 50}"` : 'null';
@@ -86,7 +85,7 @@ async function startTracker(): Promise<AsyncDisposable & { readonly url: string 
 type Gateway = () => Promise<number | undefined>;
 
 /** A gateway in front of a registry. Its refusals repeat the password. */
-async function startGateway(to: string, rule: Gateway): Promise<AsyncDisposable & { readonly url: string }> {
+async function startGateway(to: string, rule: Gateway): Promise<HttpService> {
   const answer = async (
     { url = '', method = '', headers }: IncomingMessage,
     body: string,
@@ -98,24 +97,11 @@ async function startGateway(to: string, rule: Gateway): Promise<AsyncDisposable 
     const passed = await fetch(to + url, { method, headers: type, ...(body !== '' && { body }) });
     return [passed.status, await passed.text()];
   };
-  return await listening((request, response) => {
+  return await httpService((request, response) => {
     void text(request)
       .then(async (body) => await answer(request, body))
       .then(([status, body]) => response.writeHead(status).end(body));
   });
-}
-
-async function listening(listener: RequestListener): Promise<AsyncDisposable & { readonly url: string }> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
 }
 
 /** An Avro long as a bigint, as the documentation of avsc says. Without it, avsc refuses integers beyond 2^53. */
