@@ -1,7 +1,7 @@
 import { bearer } from '@headgate/auth';
 import { creditPool, type CreditPool, type Delivery } from '@headgate/throttle';
 import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
-import { expect, onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { defineSource } from './define-source.ts';
 import type { HttpResponse } from './http/response.ts';
 import type { ClassifyContext, SourceDefinition } from './source-definition.ts';
@@ -93,7 +93,7 @@ export async function play(
         const requests = server.requests.length;
         const ended = events.length;
         await clock.advance(stepMs);
-        if (server.requests.length > requests || ended < requests) await vi.waitUntil(() => events.length >= requests);
+        if (server.requests.length > requests || ended < requests) await expect.poll(() => events.length).toBeGreaterThanOrEqual(requests);
         await idle();
       }
       return promise;

@@ -124,7 +124,7 @@ test('a module that never finishes loading is reported', async () => {
   onTestFinished(() => void vi.useRealTimers());
   const files = { 'own.mjs': 'await new Promise(() => {});\n' };
   const problems = problemsOf('own: { use: ./own.mjs }\n', { files });
-  await vi.waitUntil(() => vi.getTimerCount() > 0);
+  await expect.poll(() => vi.getTimerCount()).toBeGreaterThan(0);
   await vi.advanceTimersByTimeAsync(120_000);
   expect(await problems).toEqual([expect.stringContaining(`"./own.mjs" can't be loaded: it hasn't loaded after 120 s`)]);
   expect(vi.getTimerCount()).toBe(0);

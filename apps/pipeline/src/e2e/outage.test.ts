@@ -133,7 +133,7 @@ it('a service without responses, and rate limits after the outage, costs no requ
     service.url,
     () => fates.shift() ?? (!isDown ? 'pass' : front.cameAt.length % 2 === 0 ? 'closed' : 'silent'),
   );
-  const more = '  count: 10\n  retryFor: 100ms\n  timeout: 2s\n';
+  const more = '  count: 10\n  retryFor: 100ms\n  timeout: 5s\n';
   await using place = await workplace(followersYaml({ url: front.url, users, limit: `{ requests: ${limit}, window: 1s }`, more }));
 
   const first = place.begin('run');

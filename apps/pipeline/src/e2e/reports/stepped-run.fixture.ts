@@ -1,4 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -62,18 +63,21 @@ export interface LoggingService extends AsyncDisposable {
   readonly arrivals: readonly Arrival[];
   /** True while a request has no response. */
   readonly isBusy: boolean;
+  /** True while a request is stalled. */
+  readonly isStalled: boolean;
 }
 
 export interface LoggingServiceOptions {
   readonly clock: Clock;
-  /** `number`: of the request, from 1. */
-  readonly answer: (arrival: Arrival, number: number) => Answer | Promise<Answer>;
+  /** `number`: of the request, from 1. A request without an answer stalls, with what this has written to `response`. */
+  readonly answer: (arrival: Arrival, number: number, response: ServerResponse) => Answer | undefined | Promise<Answer>;
 }
 
 /** A service that notes when each request arrives by the run's clock, and answers at that same instant. */
 export async function loggingService({ clock, answer }: LoggingServiceOptions): Promise<LoggingService> {
   const arrivals: Arrival[] = [];
   let open = 0;
+  let stalled = 0;
   const service = await httpService((request, response) => {
     open += 1;
     response.on('close', () => (open -= 1));
@@ -83,7 +87,13 @@ export async function loggingService({ clock, answer }: LoggingServiceOptions): 
       const { authorization } = request.headers;
       const arrival = { at: clock.monotonicMs(), method: request.method ?? '', path: pathname, query: searchParams, authorization, body };
       arrivals.push(arrival);
-      const { status = 200, headers = {}, body: said } = await answer(arrival, arrivals.length);
+      const answered = await answer(arrival, arrivals.length, response);
+      if (answered === undefined) {
+        stalled += 1;
+        response.on('close', () => (stalled -= 1));
+        return;
+      }
+      const { status = 200, headers = {}, body: said } = answered;
       // The service has the run's time, not the machine's.
       response.sendDate = false;
       response.writeHead(status, { 'content-type': 'application/json', date: new Date(clock.epochMs()).toUTCString(), ...headers });
@@ -96,6 +106,9 @@ export async function loggingService({ clock, answer }: LoggingServiceOptions): 
     arrivals,
     get isBusy() {
       return open > 0;
+    },
+    get isStalled() {
+      return stalled > 0;
     },
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };
@@ -138,7 +151,10 @@ export interface RecordOf {
   readonly at: number;
 }
 
-/** Runs pipelines on an embedded log. The clock stands still while a request or a write is under way, so waits are exact. */
+/**
+ * Runs pipelines on an embedded log. The clock stands still while a request or a write is under way, so waits are exact. It steps while a
+ * request is stalled.
+ */
 export async function steppedRun({
   clock,
   services,
@@ -170,6 +186,7 @@ export async function steppedRun({
         isTimed = true;
         clock.schedule(stopAfterMs, () => stop.abort());
       }
+      if (services.some(({ isStalled }) => isStalled)) return false;
       return services.some(({ isBusy: busy }) => busy) || isBusy(run);
     };
     const begun = running;

@@ -112,7 +112,7 @@ describe('a connection that is lost', () => {
     await using broker = await socketBroker((request, body, socket) => ALL(request, body, socket));
     const cluster = new Cluster(broker.config);
     const asking = thrown(cluster.ask(heartbeat, MEMBER, { broker: broker.address }));
-    await vi.waitUntil(() => broker.asked.length === 2);
+    await expect.poll(() => broker.asked.length).toBe(2);
     const reason = new Error('enough');
     cluster.close(reason);
     expect(failureText(await asking)).toBe('enough');
