@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { type Ended, run } from './run-command.fixture.ts';
+import { type Ended, run } from './run.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const LOCK = 'scripts/tools/package-lock.json';
@@ -53,11 +53,11 @@ it.each([
   expect(await run([...bootstrap, ...given], { cwd: ROOT, env: { PATH } })).toEqual({ code: 0, stdout: `${expected}\n`, stderr: '' });
 });
 
-it('npm test ends its tests when a signal ends it, and ends after them', async () => {
+it.each(['test.mjs', 'steady.mjs', 'torture.mjs'])('%s ends what it runs when a signal ends it, and ends after it', async (script) => {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'headgate-signal-'));
   const program = `#!/bin/sh\ntrap 'sleep 1; echo ended; exit 0' TERM\necho started\nwhile kill -0 $PPID; do sleep 0.1; done\n`;
-  await writeFile(join(folder.path, 'vitest'), program, { mode: 0o755 });
-  const child = spawn(process.execPath, ['scripts/test.mjs', 'some'], {
+  for (const name of ['turbo', 'vitest']) await writeFile(join(folder.path, name), program, { mode: 0o755 });
+  const child = spawn(process.execPath, [`scripts/${script}`, '1', '1'], {
     cwd: ROOT,
     env: { ...process.env, PATH: `${folder.path}:${process.env['PATH']}` },
     stdio: ['ignore', 'pipe', 'inherit'],

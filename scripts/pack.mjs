@@ -1,10 +1,10 @@
 // Builds and packs everything that is published, also in a fresh clone.
 //   npm run pack -- DIR      writes the tarballs of all packages and of the app to DIR
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publishedPackages } from './release/packages.ts';
+import { run } from './run.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const given = process.argv.slice(2);
@@ -19,17 +19,17 @@ mkdirSync(destination, { recursive: true });
 const published = publishedPackages(root);
 // An earlier build, for example of another branch, may have left modules that this build doesn't create. Turbo's cache can contain them, too.
 for (const { folder } of published) rmSync(join(folder, 'dist'), { recursive: true, force: true });
-run(root, 'turbo', ['run', 'build', '--force']);
-for (const { folder } of published) run(folder, 'pnpm', ['pack', '--pack-destination', destination]);
+await must(root, 'turbo', 'run', 'build', '--force');
+for (const { folder } of published) await must(folder, 'pnpm', 'pack', '--pack-destination', destination);
 process.stdout.write(
   readdirSync(destination)
     .map((name) => `${name}\n`)
     .join(''),
 );
 
-function run(cwd, command, args) {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' });
-  if (status === 0) return;
-  process.stderr.write(`${stdout}${stderr}\`${[command, ...args].join(' ')}\` failed in ${cwd}.\n`);
+async function must(cwd, ...command) {
+  const { code, stdout, stderr } = await run(command, { cwd });
+  if (code === 0) return;
+  process.stderr.write(`${stdout}${stderr}\`${command.join(' ')}\` failed in ${cwd}.\n`);
   process.exit(1);
 }

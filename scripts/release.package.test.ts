@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startRegistry } from './outside/registry.ts';
 import changelog from './release/changelog.ts';
 import { type Manifest, publishedPackages } from './release/packages.ts';
-import { run } from './run-command.fixture.ts';
+import { run } from './run.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 

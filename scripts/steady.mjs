@@ -1,6 +1,7 @@
 // Tests whether the tests pass on a busy machine: runs them repeatedly, while other processes keep the CPU busy at the same priority.
 //   npm run steady -- [N] [LOAD] [vitest arguments…]      N runs (default 5) with LOAD busy processes (default 8)
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { run } from './run.ts';
 
 const [runs = 5, load = 8] = process.argv.slice(2, 4).map(Number);
 const given = process.argv.slice(4);
@@ -13,10 +14,10 @@ const loops = Array.from({ length: load }, () => spawn(process.execPath, ['-e', 
 let red = 0;
 for (let nth = 1; nth <= runs; nth += 1) {
   const startedAt = performance.now();
-  const { status } = spawnSync('vitest', ['run', ...projects], { stdio: 'inherit' });
-  if (status !== 0) red += 1;
+  const { code } = await run(['vitest', 'run', ...projects], { stdio: 'inherit' });
+  if (code !== 0) red += 1;
   process.stdout.write(
-    `run ${nth} of ${runs}: ${status === 0 ? 'green' : 'red'}, ${Math.round((performance.now() - startedAt) / 1_000)} s\n`,
+    `run ${nth} of ${runs}: ${code === 0 ? 'green' : 'red'}, ${Math.round((performance.now() - startedAt) / 1_000)} s\n`,
   );
 }
 for (const busy of loops) busy.kill('SIGKILL');

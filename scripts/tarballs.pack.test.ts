@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundled } from './outside/bundled.fixture.ts';
 import { exportedEntries } from './outside/exported-entries.ts';
 import type { Manifest } from './release/packages.ts';
-import { run } from './run-command.fixture.ts';
+import { run } from './run.ts';
 
 const PACK = fileURLToPath(new URL('pack.mjs', import.meta.url));
 const PACKED = /^(?:package\.json|README\.md|CHANGELOG\.md|LICENSE|(?:src|dist)\/[\w./-]+)$/u;

@@ -5,12 +5,12 @@
 //   node scripts/test.mjs [--part …] vitest arguments…     only the tests that the arguments name, without the checks
 // A check, or the tests of a package, whose inputs in turbo.json haven't changed since it passed, doesn't run again. The last lines list
 // failures and totals. A failed check counts as a failed test.
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { appendFileSync, globSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, globSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { startSharedBroker } from './kafka-broker-under-test.ts';
+import { run } from './run.ts';
 
 const PARTS = {
   tests: {
@@ -31,16 +31,10 @@ const chosen = projects.flatMap((name) => ['--project', name]);
 const isAll = given.length === 0;
 process.env.HEADGATE_MACHINE = machine();
 
-/** Aborted when a signal tells this process to end. */
-const ending = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => ending.abort());
-
-try {
-  await runPart();
-} catch (error) {
-  if (!ending.signal.aborted) throw error;
-  process.exitCode = 130;
-}
+// Killed test runs have left folders in memory.
+const isOld = (folder) => statSync(folder, { throwIfNoEntry: false })?.mtimeMs < Date.now() - 24 * 3_600_000;
+for (const folder of globSync('/dev/shm/headgate-*').filter(isOld)) rmSync(folder, { recursive: true, force: true });
+await runPart();
 
 async function runPart() {
   // Only these parts use the build output.
@@ -80,14 +74,11 @@ async function testPackages() {
 /** Runs vitest once for all that the arguments name. */
 async function testOnce(args) {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-test-'));
-  try {
-    const file = join(folder, 'totals.json');
-    const { status } = await run('vitest', ['run', `--outputFile=${file}`, ...args], { stdio: 'inherit' });
-    const totals = sum(globSync(file).map((one) => JSON.parse(readFileSync(one, 'utf8'))));
-    return { ...totals, status, failed: status !== 0 && totals.failures.length === 0 ? ['vitest'] : [] };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  process.on('exit', () => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'totals.json');
+  const { code } = await run(['vitest', 'run', `--outputFile=${file}`, ...args], { stdio: 'inherit' });
+  const totals = sum(globSync(file).map((one) => JSON.parse(readFileSync(one, 'utf8'))));
+  return { ...totals, status: code ?? 1, failed: code !== 0 && totals.failures.length === 0 ? ['vitest'] : [] };
 }
 
 function sum(all) {
@@ -102,14 +93,14 @@ function sum(all) {
 /** Runs tasks with turbo, which prints the output of each task that isn't cached. */
 async function turbo(tasks) {
   const args = ['run', ...tasks, '--continue', '--output-logs=new-only', '--log-order=grouped'];
-  const { status, output } = await run('turbo', args, { stdio: ['ignore', 'pipe', 'inherit'] }, (text) => process.stdout.write(text));
-  const names = output.match(/^ ?Failed: .*$/gmu)?.flatMap((line) => line.slice(line.indexOf(':') + 1).split(',')) ?? [];
-  return { status, failed: status === 0 || names.length > 0 ? [...new Set(names.map((name) => name.trim()))] : ['turbo'] };
+  const { code, stdout } = await run(['turbo', ...args], { stdio: ['ignore', 'pipe', 'inherit'] }, (text) => process.stdout.write(text));
+  const names = stdout.match(/^ ?Failed: .*$/gmu)?.flatMap((line) => line.slice(line.indexOf(':') + 1).split(',')) ?? [];
+  return { status: code ?? 1, failed: code === 0 || names.length > 0 ? [...new Set(names.map((name) => name.trim()))] : ['turbo'] };
 }
 
 async function isCached(task) {
-  const { output } = await run('turbo', ['run', task, '--dry=json'], { stdio: ['ignore', 'pipe', 'inherit'] });
-  return JSON.parse(output).tasks.every((one) => one.task !== task || one.command === '<NONEXISTENT>' || one.cache.status === 'HIT');
+  const { stdout } = await run(['turbo', 'run', task, '--dry=json'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  return JSON.parse(stdout).tasks.every((one) => one.task !== task || one.command === '<NONEXISTENT>' || one.cache.status === 'HIT');
 }
 
 /** A hash of what tests find on this machine: its platform, the programs on PATH, and whether they run as root. */
@@ -123,19 +114,4 @@ function machine() {
   });
   const found = [process.platform, process.arch, process.version, process.getuid?.() === 0, [...new Set(programs)].toSorted()];
   return createHash('sha256').update(JSON.stringify(found)).digest('hex');
-}
-
-/** Runs a command. If a signal ends this process, ends the command, waits until it has ended, and rejects. */
-function run(command, args, options, onText = () => undefined) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { signal: ending.signal, ...options });
-    let output = '';
-    let failure;
-    child.stdout?.setEncoding('utf8').on('data', (text) => {
-      output += text;
-      onText(text);
-    });
-    child.on('error', (error) => (failure = error));
-    child.on('close', (status) => (failure === undefined ? resolve({ status: status ?? 1, output }) : reject(failure)));
-  });
 }

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { run } from '../run.ts';
 
 export interface Registry {
   /** Environment variables that make npm publish to this registry and install from it. */
@@ -13,10 +14,10 @@ export interface Registry {
 /** Starts verdaccio on a free port of 127.0.0.1 with its files in `folder`. Other packages than Headgate's come from the registry that npm uses. */
 export async function startRegistry(folder: string): Promise<Registry> {
   const home = join(folder, 'registry');
-  installVerdaccio(home);
+  await installVerdaccio(home);
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/`;
-  const upstream = spawnSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).stdout.trim();
+  const upstream = (await run(['npm', 'config', 'get', 'registry'])).stdout.trim();
   const open = { access: '$all', publish: '$all', unpublish: '$all' };
   const config = {
     storage: join(home, 'storage'),
@@ -44,14 +45,14 @@ export async function startRegistry(folder: string): Promise<Registry> {
   };
 }
 
-function installVerdaccio(home: string): void {
+async function installVerdaccio(home: string): Promise<void> {
   mkdirSync(home, { recursive: true });
   // A dependency of verdaccio names a tag that some registries don't have.
   const manifest = { private: true, dependencies: { verdaccio: '6.10.4' }, overrides: { 'node-fetch': '2.7.0' } };
   writeFileSync(join(home, 'package.json'), JSON.stringify(manifest));
   const flags = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
-  const { status, stderr } = spawnSync('npm', ['install', ...flags], { cwd: home, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`verdaccio can't be installed: ${stderr}`);
+  const { code, stderr } = await run(['npm', 'install', ...flags], { cwd: home });
+  if (code !== 0) throw new Error(`verdaccio can't be installed: ${stderr}`);
 }
 
 async function answering(url: string, server: ChildProcess): Promise<void> {

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { publishedPackages } from '../../../../../scripts/release/packages.ts';
-import { run } from '../../../../../scripts/run-command.fixture.ts';
+import { run } from '../../../../../scripts/run.ts';
 import { runCommandLine } from '../../command-line.ts';
 import { loadConfig } from '../../config/config-folder.fixture.ts';
 import { type Block, ROOT, allBlocks, placeOf } from './documents.fixture.ts';

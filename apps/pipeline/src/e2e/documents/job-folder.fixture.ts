@@ -1,7 +1,7 @@
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { type Ended, run } from '../../../../../scripts/run-command.fixture.ts';
+import { type Ended, run } from '../../../../../scripts/run.ts';
 import { HEADGATE } from '../headgate-process.fixture.ts';
 
 /** Environment variables with the secrets of the examples. */
