@@ -44,7 +44,10 @@ function memoryFolder(): { readonly TMPDIR?: string } {
 }
 
 function project(name: string, include: string[], exclude: string[], test: object) {
-  return { extends: true as const, test: { name, include, exclude: [...configDefaults.exclude, '**/dist/**', ...exclude], ...test } };
+  return {
+    extends: true as const,
+    test: { name, include, exclude: [...configDefaults.exclude, '**/{dist,.stryker}/**', ...exclude], ...test },
+  };
 }
 
 export default defineConfig({
