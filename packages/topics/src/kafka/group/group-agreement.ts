@@ -5,25 +5,21 @@ import { decodeAssignment, decodeMetadata } from './member-metadata.ts';
 
 export const POLL_MS = 200;
 
-export interface AgreementOptions {
-  readonly describe: () => Promise<GroupDescription>;
-  readonly group: string;
-  readonly agreement: string;
-  /** How long the group can list members that have died, ms. */
-  readonly sessionTimeoutMs: number;
-  readonly signal: AbortSignal;
-}
-
 /**
  * Resolves when no member with partitions has another agreement. Throws a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT) if such a member is
- * still there after a session timeout.
+ * still there after a session timeout: the group lists members that have died for so long.
  */
-export async function waitForAgreement(options: AgreementOptions): Promise<void> {
-  const patienceMs = options.sessionTimeoutMs + 1_000;
-  const started = performance.now();
-  while (disagrees(await options.describe(), options.agreement)) {
-    if (performance.now() - started > patienceMs) throw disagreementError(options.group);
-    await sleep(POLL_MS, undefined, { signal: options.signal });
+export async function waitForAgreement(
+  describe: () => Promise<GroupDescription>,
+  group: string,
+  agreement: string,
+  sessionTimeoutMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const deadline = performance.now() + sessionTimeoutMs + 1_000;
+  while (disagrees(await describe(), agreement)) {
+    if (performance.now() > deadline) throw disagreementError(group);
+    await sleep(POLL_MS, undefined, { signal });
   }
 }
 

@@ -19,7 +19,7 @@ beforeEach(() => {
   suspendedMs = 0;
   holding = new GroupSession({
     sessionTimeoutMs: SESSION_MS,
-    clock: () => ({ wallMs: Date.now() + suspendedMs, monotonicMs: performance.now() }),
+    now: () => Date.now() + suspendedMs,
     onAssigned: (list) => told.push(keys(list)),
     onUncertain: () => told.push('uncertain'),
     onSilence: () => void silences++,

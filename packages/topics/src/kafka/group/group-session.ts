@@ -1,5 +1,4 @@
 import type { TopicPartition } from '../../topic-log.ts';
-import { type Clock, SessionClock } from './session-clock.ts';
 
 export interface GroupSessionOptions {
   readonly sessionTimeoutMs: number;
@@ -8,7 +7,8 @@ export interface GroupSessionOptions {
   readonly onUncertain: () => void;
   /** Called when a session has passed without a response; `onUncertain` is called too. */
   readonly onSilence: () => void;
-  readonly clock?: Clock;
+  /** The wall clock, milliseconds since the epoch. Default `Date.now`. */
+  readonly now?: () => number;
 }
 
 /** The group's latest response to a join: the member's ID and its partitions. */
@@ -19,27 +19,28 @@ export interface Joined {
   readonly ageMs: number;
 }
 
-/** Tracks the partitions of this process while its session with the group can be alive. The session outlasts connections, which are replaced. */
+/**
+ * Tracks the partitions of this process while its session with the group can be alive. The session outlasts connections, which are replaced. It counts
+ * from the time when a request was sent, while the broker counts from the time when it received the request, so it ends here first.
+ */
 export class GroupSession {
   readonly #options: GroupSessionOptions;
-  readonly #session: SessionClock;
-  /** Runs from each join request: the broker keeps members that wait for a join to end, although they send no heartbeats. */
-  readonly #joining: SessionClock;
+  readonly #now: () => number;
   #joined: Joined | undefined;
-  #lost = true;
+  /** When the last accepted request was sent, on the wall clock: a timer can stand still while the machine is suspended. */
+  #aliveMs = -Infinity;
+  #isLost = true;
   #closed = false;
   #watch: NodeJS.Timeout | undefined;
 
   constructor(options: GroupSessionOptions) {
     this.#options = options;
-    const clock = { timeoutMs: options.sessionTimeoutMs, ...(options.clock && { clock: options.clock }) };
-    this.#session = new SessionClock(clock);
-    this.#joining = new SessionClock(clock);
+    this.#now = options.now ?? Date.now;
   }
 
   /** Undefined while this process isn't a member. */
   get memberId(): string | undefined {
-    return this.#lost ? undefined : this.#joined?.memberId;
+    return this.#isLost ? undefined : this.#joined?.memberId;
   }
 
   /**
@@ -47,50 +48,54 @@ export class GroupSession {
    * may own them by now.
    */
   join(): readonly TopicPartition[] {
-    if (this.#session.isOver()) return [];
-    this.#joining.proven(0);
+    if (this.#isLost || this.#leftMs() <= 0) return [];
+    // The broker keeps members that wait for a join to end, although they send no heartbeats.
+    this.#watchFor(this.#options.sessionTimeoutMs);
     return this.#joined?.partitions ?? [];
   }
 
   joined(joined: Joined): void {
     this.#joined = joined;
-    this.#session.proven(joined.ageMs);
-    this.#lost = this.#session.isOver();
+    this.#prove(joined.ageMs);
     this.#tell();
-    this.#watchOver();
   }
 
   /** Notes that the broker has accepted a heartbeat that was sent `ageMs` ago. */
   alive(ageMs: number): void {
-    this.#session.proven(ageMs);
-    if (!this.#lost || this.#session.isOver() || this.#joined === undefined) return;
-    this.#lost = false;
-    this.#tell();
-    this.#watchOver();
+    const wasLost = this.#isLost;
+    this.#prove(ageMs);
+    if (this.#isLost !== wasLost) this.#tell();
   }
 
   close(): void {
     this.#closed = true;
-    this.#lost = true;
+    this.#isLost = true;
     clearTimeout(this.#watch);
   }
 
-  #watchOver(): void {
+  #leftMs(): number {
+    return this.#aliveMs + this.#options.sessionTimeoutMs - this.#now();
+  }
+
+  #prove(ageMs: number): void {
+    this.#aliveMs = this.#now() - Math.max(0, ageMs);
+    this.#isLost = this.#closed || this.#leftMs() <= 0;
+    this.#watchFor(this.#leftMs());
+  }
+
+  #watchFor(ms: number): void {
     clearTimeout(this.#watch);
-    if (this.#closed || this.#lost) return;
-    const leftMs = Math.max(this.#session.leftMs(), this.#joining.leftMs());
+    if (this.#isLost) return;
     this.#watch = setTimeout(() => {
-      if (this.#session.isOver() && this.#joining.isOver()) {
-        this.#lost = true;
-        this.#tell();
-        this.#options.onSilence();
-      } else this.#watchOver();
-    }, Math.ceil(leftMs));
+      this.#isLost = true;
+      this.#tell();
+      this.#options.onSilence();
+    }, Math.ceil(ms));
   }
 
   /** Calls the callback later, because an error thrown there must not interrupt the join. */
   #tell(): void {
-    const partitions = this.#lost ? undefined : (this.#joined?.partitions ?? []);
+    const partitions = this.#isLost ? undefined : (this.#joined?.partitions ?? []);
     queueMicrotask(() => {
       if (this.#closed) return;
       if (partitions === undefined) this.#options.onUncertain();

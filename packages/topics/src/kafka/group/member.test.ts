@@ -1,11 +1,13 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { answeredError } from '../client/answered-error.ts';
 import { FakeCluster } from '../client/fake-cluster.fixture.ts';
 import { Member } from './member.ts';
-import { encodeAssignment } from './member-metadata.ts';
+import { encodeAssignment, encodeMetadata } from './member-metadata.ts';
 
 const UNKNOWN_MEMBER_ID = 25;
 const REBALANCE_IN_PROGRESS = 27;
+/** What members agree on: their text, and the topics. */
+const AGREEMENT = JSON.stringify(['', 'requests']);
 
 /** A group whose broker takes each newcomer, and ends each heartbeat with the next of `ends`. Its requests are written down in order. */
 function groupOf(ends: (Error | number)[], faults: string[]) {
@@ -71,4 +73,47 @@ it('a member keeps its ID over a lost connection and a rebalance, and is a newco
   expect(asked.at(-1)).toBe('LeaveGroup m2');
   expect(faults[0]).toBe('connection lost');
   expect(told.filter((each) => each !== 'uncertain').slice(0, 4)).toEqual(['1 of m1', '1 of m1', '1 of m1', '1 of m2']);
+});
+
+it('a leader divides the partitions again when there are more of them', async () => {
+  let partitions = 1;
+  let memberId = '';
+  const assigned: unknown[] = [];
+  const connected = (): FakeCluster =>
+    new FakeCluster((api, { assignments = [] }: { readonly assignments?: readonly { readonly assignment: Buffer }[] }) => {
+      if (api === 'DescribeGroups') return { answer: { state: 'Stable', members: [] } };
+      if (api === 'Metadata') {
+        const partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({ partitionId }));
+        const topicMetadata = [{ topic: 'requests', topicErrorCode: 0, partitionMetadata }];
+        return { answer: { brokers: [{ nodeId: 1, host: 'any', port: 9092 }], topicMetadata } };
+      }
+      if (api === 'JoinGroup') {
+        const mustJoinAgain = memberId === '';
+        memberId = 'm1';
+        const metadata = encodeMetadata(['requests'], { owned: [], agreement: AGREEMENT });
+        return { answer: { memberId, mustJoinAgain, generationId: 1, leaderId: memberId, members: [{ memberId, metadata }] } };
+      }
+      return api === 'SyncGroup' ? { answer: assignments[0]?.assignment } : {};
+    });
+  const member = new Member({
+    log: connected(),
+    cluster: connected,
+    group: 'group',
+    topics: ['requests'],
+    agreement: '',
+    sessionTimeoutMs: 6_000,
+    onAssigned: (list) => assigned.push(list.map(({ partition }) => partition)),
+    onUncertain: () => undefined,
+    onFailed: (error) => assigned.push(error),
+  });
+  await member.joined;
+  partitions = 3;
+  const now = performance.now.bind(performance);
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + 30_000);
+  try {
+    await expect.poll(() => assigned).toEqual([[0], [0, 1, 2]]);
+  } finally {
+    vi.restoreAllMocks();
+    await member.leave();
+  }
 });

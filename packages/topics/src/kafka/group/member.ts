@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../../backoff.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { AvailabilityWatcher } from '../../availability.ts';
-import type { TopicPartition } from '../../topic-log.ts';
+import type { JoinGroupOptions, TopicPartition } from '../../topic-log.ts';
 import { unknownTopicError } from '../client/answered-error.ts';
 import { silenceOf } from '../client/broker-addresses.ts';
 import type { Cluster } from '../client/cluster.ts';
@@ -23,30 +23,14 @@ const PAUSES = { firstMs: 100, mostMs: 2_000 };
 /** A newcomer has no ID. */
 const NO_MEMBER = '';
 
-export interface GroupMembershipOptions {
+/** Just before `onFailed`, `onAssigned` is called without partitions. */
+export interface GroupMembershipOptions extends JoinGroupOptions {
   /** Asks about the group before the first join, and says that this member leaves. */
   readonly log: Cluster;
   /** Creates a client. A connection that fails is replaced with its whole client. */
   readonly cluster: () => Cluster;
-  readonly group: string;
-  /** The topics whose partitions the members share. They must exist. */
-  readonly topics: readonly string[];
-  /** Identifies the settings that all members must share, such as a hash of lanes and credentials. */
-  readonly agreement: string;
   /** How long a member can be silent before the others get its partitions, ms. */
   readonly sessionTimeoutMs: number;
-  /**
-   * Called with all partitions of this member after every join, even if they are the same, and when the broker accepts a heartbeat again after
-   * `onUncertain`. Must not throw.
-   */
-  readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
-  /** Called when the session may have ended, because the brokers didn't respond. Other members may own the partitions by now. */
-  readonly onUncertain: () => void;
-  /**
-   * Called once if a membership that had begun has ended for good, for example with a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT). Just before
-   * that, `onAssigned` is called without partitions.
-   */
-  readonly onFailed: (error: Error) => void;
 }
 
 /**
@@ -88,6 +72,10 @@ export class Member {
    */
   get joined(): Promise<void> {
     return this.#first.promise;
+  }
+
+  get group(): string {
+    return this.#options.group;
   }
 
   /** This member's ID; undefined while it isn't in the group. The ID stays the same over a lost connection, and changes if the group forgets it. */
@@ -154,7 +142,7 @@ export class Member {
     // Without a connection, no join has begun: see `GroupSession.join`.
     await Promise.all([
       cluster.anyBroker(),
-      this.#joins === 0 ? waitForAgreement({ describe: () => this.#describe(), group, agreement, sessionTimeoutMs, signal }) : undefined,
+      this.#joins === 0 ? waitForAgreement(() => this.#describe(), group, agreement, sessionTimeoutMs, signal) : undefined,
     ]);
     for (;;) {
       signal.throwIfAborted();
