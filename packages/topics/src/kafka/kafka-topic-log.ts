@@ -29,9 +29,9 @@ import type {
 import { type Availability, type AvailabilityChange, availability } from '../availability.ts';
 import { BrokerAddresses } from './client/broker-addresses.ts';
 import { assertKnownKafkajs } from './client/transport.ts';
-import { failureText, passes, refusal } from './client/driver-errors.ts';
+import { failureText, isAnswer, passes, refusal } from './client/driver-errors.ts';
 import { Cluster, type ClusterConfig, KnownCluster } from './client/cluster.ts';
-import { isNoneReady, refusesToken } from './client/error-kinds.ts';
+import { refusesToken } from './client/error-kinds.ts';
 import { isCompacted } from './topics/topic-requirements.ts';
 import { createTopics } from './topics/create-topics.ts';
 import { topicOffsets } from './topics/describe-topics.ts';
@@ -41,8 +41,7 @@ import { TransactionalProducer } from './producer/transactional-producer.ts';
 import { KafkaLaneWriter } from './lane/lane-writer.ts';
 import { Client } from './client/client.ts';
 import { Member } from './group/member.ts';
-import { partitionOffsets } from './reader/fetch.ts';
-import { listOffsets } from './requests/offsets.ts';
+import { type WhichOffset, listOffsets } from './requests/offsets.ts';
 import { findOpenTransaction } from './reader/open-transaction.ts';
 import { Appender } from './producer/appender.ts';
 import { TransactionSession, type TransactionSessionOptions } from './producer/transaction-session.ts';
@@ -76,8 +75,7 @@ export interface KafkaTopicLogOptions {
   /** Compression of written records. Default 'gzip'. */
   readonly compression?: 'none' | 'gzip' | 'zstd';
   /**
-   * How long a transaction can stay open before a broker aborts it, ms. If the brokers allow less (`transaction.max.timeout.ms`), the value is halved
-   * until they accept it, but not below 1 s. Default 60,000.
+   * How long a transaction can stay open before a broker aborts it, ms. At most the brokers' `transaction.max.timeout.ms`. Default 60,000.
    */
   readonly transactionTimeoutMs?: number;
   /** How long a member can be silent before its group removes it, ms. Default 6000. */
@@ -128,7 +126,8 @@ function whyNotOpen(error: unknown, ssl: boolean, explained: string): string {
   const text = failureText(error);
   if (isStaleToken(error)) return `${text}.`;
   if (explained !== text) return `${explained}.`;
-  if (isNoneReady(error)) return `${text}. The cluster may be starting, or may have no controller. Try again, and check the broker logs.`;
+  if (isAnswer(error, 'LEADER_NOT_AVAILABLE'))
+    return `${text}. The cluster may be starting, or may have no controller. Try again, and check the broker logs.`;
   if (refusesToken(error)) return `${text}. Check the token, and the mechanism (sasl).`;
   if (ssl && text.includes('before secure TLS connection was established'))
     return `${text}. If the brokers don't use TLS at this address, remove ssl. Otherwise, use their TLS port.`;
@@ -146,7 +145,6 @@ class KafkaTopicLog implements TopicLog {
   readonly #options: KafkaTopicLogOptions;
   readonly #availability: Availability;
   readonly #addresses: BrokerAddresses;
-  readonly #transactionTimeout: { ms: number };
   readonly #cluster: Client;
   readonly #directory: TopicDirectory;
   readonly #sender: RecordSender;
@@ -156,7 +154,7 @@ class KafkaTopicLog implements TopicLog {
   readonly #lanes = new Set<KafkaLaneWriter>();
   /** The open readers, each with its topic. */
   readonly #readers = new Map<{ begun(): Promise<void>; close(): Promise<void> }, string>();
-  readonly #memberships = new Map<Member, string>();
+  readonly #memberships = new Set<Member>();
   #brokers = 1;
   #closed: Promise<void> | undefined;
 
@@ -164,7 +162,6 @@ class KafkaTopicLog implements TopicLog {
     const { brokers, clientId = 'headgate', ssl = false, sasl } = options;
     this.#options = options;
     this.#addresses = new BrokerAddresses(brokers);
-    this.#transactionTimeout = { ms: options.transactionTimeoutMs ?? 60_000 };
     this.#availability = availability(options.onAvailability ?? (() => undefined));
     this.#config = {
       clientId,
@@ -185,7 +182,6 @@ class KafkaTopicLog implements TopicLog {
       compression: COMPRESSIONS[options.compression ?? 'gzip'],
       splitter: new BatchSplitter(),
       maxMessageBytes: (topic) => this.#directory.maxMessageBytes(topic),
-      refreshTopic: async (topic) => void (await this.#directory.refresh([{ topic, partition: 0 }])),
     });
   }
 
@@ -257,16 +253,19 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async offsets(topicPartitions: readonly TopicPartition[], which: 'earliest' | 'end' | 'written'): Promise<readonly number[]> {
+    return await this.#offsets(topicPartitions, WHICH[which]);
+  }
+
+  async #offsets(topicPartitions: readonly TopicPartition[], which: WhichOffset | number): Promise<readonly number[]> {
     this.#assertOpen();
-    for (const { topic, partition } of topicPartitions) await this.#directory.assertPartition(topic, partition);
-    const offsets = await this.#cluster.run((cluster) => cluster.ask(listOffsets, { topicPartitions, which: WHICH[which] }));
+    await this.#directory.assertPartitions(topicPartitions);
+    const offsets = await this.#cluster.run((cluster) => cluster.ask(listOffsets, { topicPartitions, which }));
     return topicPartitions.map((place) => offsets.get(partitionKey(place)) ?? 0);
   }
 
   async openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter> {
     this.#assertOpen();
-    const topicPartitions = [lane.state, ...(lane.writes ?? [])];
-    await abortable(this.#assertLane(lane, topicPartitions), signal);
+    await abortable(this.#assertLane(lane), signal);
     this.#assertOpen();
     const writer = new KafkaLaneWriter({
       lane,
@@ -274,7 +273,7 @@ class KafkaTopicLog implements TopicLog {
       session: (session) => this.#session(lane.name, session),
       client: this.#cluster,
       placed: async (content) => {
-        for (const { topic, partition } of content.offsets) await this.#directory.assertPartition(topic, partition);
+        await this.#directory.assertPartitions(content.offsets);
         return { ...content, records: await this.#directory.withPartitions(content.records) };
       },
       member: () => this.#member(),
@@ -338,11 +337,10 @@ class KafkaTopicLog implements TopicLog {
 
   async readState(topic: string, partition: number): Promise<StateReading> {
     this.#assertOpen();
-    await this.#directory.assertPartition(topic, partition);
-    await this.#assertCompacted(topic);
+    await this.#assertState({ topic, partition });
     const state = new StatePartition({ topic, partition });
     await this.#settled();
-    await this.#cluster.run((cluster) => state.readToEnd({ cluster }));
+    await this.#cluster.run((cluster) => state.readToEnd(cluster));
     return state.reading(Date.now() - CLOCKS_APART_MS);
   }
 
@@ -355,7 +353,7 @@ class KafkaTopicLog implements TopicLog {
       ...options,
       sessionTimeoutMs,
     });
-    this.#memberships.set(membership, options.group);
+    this.#memberships.add(membership);
     const leave = async (): Promise<void> => {
       this.#memberships.delete(membership);
       await membership.leave();
@@ -376,11 +374,8 @@ class KafkaTopicLog implements TopicLog {
     return (await this.#cluster.run((cluster) => groupOffsets(cluster, { group, topic, partitions: [partition] }))).get(partition);
   }
 
-  async offsetSince({ topic, partition }: TopicPartition, sinceMs: number): Promise<number | undefined> {
-    this.#assertOpen();
-    await this.#directory.assertPartition(topic, partition);
-    const offsets = await this.#cluster.run((cluster) => partitionOffsets(cluster, topic, [partition], Math.max(0, Math.ceil(sinceMs))));
-    const offset = offsets.get(partition) ?? -1;
+  async offsetSince(place: TopicPartition, sinceMs: number): Promise<number | undefined> {
+    const [offset = -1] = await this.#offsets([place], Math.max(0, Math.ceil(sinceMs)));
     return offset < 0 ? undefined : offset;
   }
 
@@ -401,15 +396,15 @@ class KafkaTopicLog implements TopicLog {
   async #close(): Promise<void> {
     await Promise.allSettled([...this.#readers.keys()].map((reader) => reader.close()));
     await Promise.allSettled([...this.#lanes].map((lane) => lane.close()));
-    await Promise.allSettled([...this.#memberships.keys()].map((membership) => membership.leave()));
+    await Promise.allSettled([...this.#memberships].map((membership) => membership.leave()));
     this.#availability.close();
     // Closes the connections of all clusters.
     this.#closing.abort(closedLog());
   }
 
-  async #assertLane(lane: LaneSpec, topicPartitions: readonly TopicPartition[]): Promise<void> {
-    for (const { topic, partition } of topicPartitions) await this.#directory.assertPartition(topic, partition);
-    await this.#assertCompacted(lane.state.topic);
+  async #assertLane({ state, writes = [] }: LaneSpec): Promise<void> {
+    await this.#directory.assertPartitions([state, ...writes]);
+    await this.#assertState(state);
   }
 
   async #takeLane(writer: KafkaLaneWriter, { name, onlyIfFree = false }: LaneSpec): Promise<void> {
@@ -419,15 +414,13 @@ class KafkaTopicLog implements TopicLog {
     await writer.open();
   }
 
-  async #assertCompacted(topic: string): Promise<void> {
-    if (isCompacted(await this.#directory.describe(topic))) return;
+  async #assertState({ topic, partition }: TopicPartition): Promise<void> {
+    if (isCompacted(await this.#directory.describe(topic, partition))) return;
     throw new TopicMismatchError({ topic, reason: 'is not compacted. State needs a compacted topic.' });
   }
 
   #member(): { readonly group: string; readonly id: string } | undefined {
-    const [membership, group] = [...this.#memberships].findLast(([{ memberId }]) => memberId !== undefined) ?? [];
-    const id = membership?.memberId;
-    return group === undefined || id === undefined ? undefined : { group, id };
+    return [...this.#memberships].flatMap(({ group, memberId: id }) => (id === undefined ? [] : { group, id })).at(-1);
   }
 
   /**
@@ -442,9 +435,10 @@ class KafkaTopicLog implements TopicLog {
     transactionalId: string,
     options: Pick<TransactionSessionOptions, 'places' | 'written' | 'noted' | 'notes' | 'signal'>,
   ): TransactionSession {
+    const { transactionTimeoutMs = 60_000 } = this.#options;
     const cluster = new Cluster(this.#config, this.#known);
     return new TransactionSession({
-      producer: new TransactionalProducer({ cluster, transactionalId, transactionTimeout: this.#transactionTimeout }),
+      producer: new TransactionalProducer(cluster, transactionalId, transactionTimeoutMs),
       cluster,
       sender: this.#sender,
       ...options,

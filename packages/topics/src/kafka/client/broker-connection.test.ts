@@ -203,7 +203,7 @@ describe('a broker that doesn’t respond', () => {
     await using wire = await frozen('Produce', ['10.0.0.5:9092']);
     const { broker, tick } = wire;
     const connection = await BrokerConnection.open(broker.address, broker.config, never);
-    thrown(connection.send(produce[1], { transactionalId: null, topicPartitions: [] })).catch(() => undefined);
+    thrown(connection.send(produce[1], { transactionalId: 'lane', topicPartitions: [] })).catch(() => undefined);
     await wire.untilAsked();
     await tick(10);
     expect(broker.changes).toMatchObject([{ reason: `${broker.address} isn't responding, or waits for another broker` }]);

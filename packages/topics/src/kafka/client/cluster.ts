@@ -4,13 +4,15 @@ import { partitionKey } from '../../topic-partition.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import { findCoordinator } from '../requests/groups.ts';
 import { type AboutPartitions, type Answered, type PartitionAnswers, type Request } from '../requests/request.ts';
-import { type Metadata, type TopicMetadata, metadata } from '../requests/topics.ts';
+import { type Metadata, type PartitionMetadata, type TopicMetadata, metadata } from '../requests/topics.ts';
 import { AnsweredError, answeredError, missingRight, oneError, refusalError, unknownTopicError } from './answered-error.ts';
 import { BrokerConnection, type ConnectionOptions } from './broker-connection.ts';
 import { ConnectionError } from './connection-error.ts';
 import { type DriverError, chain, kindOf } from './driver-errors.ts';
 import { KAFKA_ERRORS } from './kafka-errors.ts';
 
+const { LEADER_NOT_AVAILABLE } = KAFKA_ERRORS;
+const NONE_READY = 'no broker is ready: the cluster metadata lists none';
 const NO_LEADER = -1;
 const PAUSES = { firstMs: 8, mostMs: 200 };
 const REPEATED_FOR_MS = 2_000;
@@ -34,17 +36,6 @@ export interface AskOptions {
   readonly signal?: AbortSignal | undefined;
   /** Sends the request to the broker at this address, without repeating it. Default: to the brokers that the request's `to` selects. */
   readonly broker?: string | undefined;
-}
-
-/**
- * The metadata lists no broker. This happens when the controller hasn't heard from the brokers for a moment and considers them gone.
- */
-class NoBrokerReadyError extends AnsweredError {
-  override readonly name = 'NoBrokerReadyError';
-
-  constructor() {
-    super({ errorCode: KAFKA_ERRORS.LEADER_NOT_AVAILABLE.code, text: 'no broker is ready: the cluster metadata lists none' });
-  }
 }
 
 /**
@@ -81,8 +72,8 @@ export class Cluster {
   }
 
   /** True if the metadata lists the partition, as far as it was needed. */
-  knows({ topic, partition }: TopicPartition): boolean {
-    return this.#known.topics.get(topic)?.partitionMetadata.some(({ partitionId }) => partitionId === partition) === true;
+  knows(place: TopicPartition): boolean {
+    return this.#partition(place) !== undefined;
   }
 
   /** Forgets the leaders, so that the next request fetches them. */
@@ -140,17 +131,17 @@ export class Cluster {
 
   protected async leaderOf({ topic, partition }: TopicPartition): Promise<string> {
     await this.know([topic]);
-    const found = this.#known.topics.get(topic)?.partitionMetadata.find(({ partitionId }) => partitionId === partition);
+    const found = this.#partition({ topic, partition });
     if (found === undefined) throw unknownTopicError(topic, partition);
     const address = found.leader === NO_LEADER ? undefined : this.#known.nodes.get(found.leader);
-    if (address === undefined) throw answeredError(KAFKA_ERRORS.LEADER_NOT_AVAILABLE.code, { topic });
+    if (address === undefined) throw answeredError(LEADER_NOT_AVAILABLE.code, { topic });
     return address;
   }
 
   protected async controller(): Promise<string> {
     const { controllerId } = await this.#fetchMetadata([]);
     const address = this.#known.nodes.get(controllerId);
-    if (address === undefined) throw answeredError(KAFKA_ERRORS.LEADER_NOT_AVAILABLE.code);
+    if (address === undefined) throw answeredError(LEADER_NOT_AVAILABLE.code);
     return address;
   }
 
@@ -169,6 +160,10 @@ export class Cluster {
     if (error !== undefined) throw missingRight(error, metadata.needs({ topics: unknown })) ?? error;
   }
 
+  #partition({ topic, partition }: TopicPartition): PartitionMetadata | undefined {
+    return this.#known.topics.get(topic)?.partitionMetadata.find(({ partitionId }) => partitionId === partition);
+  }
+
   async #repeated<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const deadline = performance.now() + REPEATED_FOR_MS;
     for (const backoff = new Backoff(PAUSES); ; await backoff.pause(signal)) {
@@ -184,7 +179,8 @@ export class Cluster {
 
   async #fetchMetadata(topics: readonly string[] | null, broker?: string): Promise<Metadata> {
     const answer = await this.#send(broker ?? (await this.anyBroker()), metadata, { topics });
-    if (answer.brokers.length === 0) throw new NoBrokerReadyError();
+    // The controller hasn't heard from the brokers for a moment, and considers them gone.
+    if (answer.brokers.length === 0) throw new AnsweredError({ errorCode: LEADER_NOT_AVAILABLE.code, text: NONE_READY });
     this.#known.nodes = new Map(answer.brokers.map(({ nodeId, host, port }) => [nodeId, `${host}:${port}`]));
     for (const found of answer.topicMetadata) if (found.topicErrorCode === 0) this.#known.topics.set(found.topic, found);
     return answer;

@@ -15,38 +15,23 @@ export function brokerOf(error: unknown): string | undefined {
   return address;
 }
 
-/** True when brokers respond, but none is ready yet. */
-export function isNoneReady(error: unknown): boolean {
-  return [...chain(error)].some(({ name }) => name === 'NoBrokerReadyError');
-}
-
 /** True when a newer holder of the transactional ID, or a timeout of its transaction, has fenced this producer. */
 export function isFenced(error: unknown): boolean {
   return [...chain(error)].some((each) => kindOf(each) === 'fenced');
-}
-
-/** True when a record is too large for its topic: for the broker, or for the limit that was known before sending. */
-export function isTooLarge(error: unknown): boolean {
-  return (
-    isAnswer(error, 'MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE') || [...chain(error)].some((each) => each instanceof RecordTooLargeError)
-  );
 }
 
 /**
  * Returns the error for records of `topic` that were refused for good, by the broker or before sending; undefined if `error` isn't such a
  * refusal. `messageBytes`: the topic's `max.message.bytes`.
  */
-export function refusedRecord(
-  { topic, messageBytes }: { readonly topic: string; readonly messageBytes: number },
-  error: unknown,
-): InvalidRecordError | undefined {
+export function refusedRecord(topic: string, messageBytes: number, error: unknown): InvalidRecordError | undefined {
   if (error instanceof RecordTooLargeError) {
     const needed = messageBytesForBatch(error.bytes);
     const reason = `exceeds the topic's max.message.bytes of ${messageBytes}. Raise it on the topic to at least ${needed}.`;
     return new InvalidRecordError({ topic, reason }, { cause: error });
   }
-  if (isTooLarge(error)) {
-    const reason = `is larger than the brokers accept, although the topic's max.message.bytes is ${messageBytes}. Raise it on the topic.`;
+  if (isAnswer(error, 'MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE')) {
+    const reason = `was refused as too large. The topic's max.message.bytes was ${messageBytes}, and is lower now: raise it, or start again.`;
     return new InvalidRecordError({ topic, reason }, { cause: error });
   }
   if (!isAnswer(error, 'INVALID_RECORD')) return undefined;

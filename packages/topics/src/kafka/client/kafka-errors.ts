@@ -31,7 +31,6 @@ export type KafkaErrorName =
   | 'INVALID_SESSION_TIMEOUT'
   | 'REBALANCE_IN_PROGRESS'
   | 'INVALID_REPLICATION_FACTOR'
-  | 'INVALID_TRANSACTION_TIMEOUT'
   | 'SASL_AUTHENTICATION_FAILED'
   | 'INVALID_RECORD';
 
@@ -108,8 +107,8 @@ export const KAFKA_ERRORS: Readonly<Record<string, KafkaError> & Record<KafkaErr
   INVALID_TRANSACTION_TIMEOUT: {
     code: 50,
     kind: 'final',
-    text: 'the transaction timeout of 1 s exceeds the maximum of the brokers',
-    cure: 'Raise transaction.max.timeout.ms on the brokers.',
+    text: 'the transaction timeout exceeds the maximum of the brokers',
+    cure: 'Raise transaction.max.timeout.ms on the brokers to at least 60000.',
   },
   CONCURRENT_TRANSACTIONS: {
     code: 51,

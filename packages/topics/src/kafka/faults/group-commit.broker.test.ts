@@ -36,13 +36,6 @@ describe.skipIf(why !== undefined).concurrent(`the offset of a group${because}`,
     expect(await log.groupOffset({ group: `at-work-${OWN}`, topic: `at-work-${OWN}`, partition: 0 })).toBe(1);
   });
 
-  it('is committed as soon as its last member has left', async ({ expect }) => {
-    const { member, record } = await groupAtWork(`leaving-${OWN}`);
-    await using reader = log.read({ topic: `leaving-${OWN}`, group: `leaving-${OWN}` });
-    await Promise.all([reader.commit(record), member.leave()]);
-    expect(await log.groupOffset({ group: `leaving-${OWN}`, topic: `leaving-${OWN}`, partition: 0 })).toBe(1);
-  });
-
   it('is the one that another process committed if that is greater than ours', async ({ expect }) => {
     const pages = await newPages(log, { partitions: 1 });
     const place = { group: pages.group, topic: `${pages.lane.name}.requests`, partition: 0 };

@@ -23,7 +23,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker refuses${because}`,
   });
 
   function open(): Promise<TopicLog> {
-    return kafkaTopicLog({ brokers: broker.brokers, replication: 1, compression: 'none' });
+    return kafkaTopicLog({ brokers: broker.brokers, replication: 1, compression: 'none', transactionTimeoutMs: 10_000 });
   }
 
   const large: Partial<NewRecord> = { value: 'x'.repeat(9_000_000) };
@@ -68,15 +68,15 @@ describe.skipIf(why !== undefined).concurrent(`what a broker refuses${because}`,
     await pages.verify(broker.brokers, log);
   });
 
-  it('transactions of the usual time-out: lanes and other writers use a shorter one', async ({ expect }) => {
-    await using asking = await kafkaTopicLog({ brokers: broker.brokers, replication: 1, transactionTimeoutMs: 60_000 });
+  it('transactions of the usual time-out: lanes and other writers say so', async ({ expect }) => {
+    await using asking = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
     const pages = await newPages(asking);
-    await pages.write(await asking.openLane(pages.lane));
-    const [position] = await asking.append([{ topic: pages.topic, partition: 0, key: null, value: 'v' }]);
-    expect(position).toMatchObject({ topic: pages.topic, partition: 0 });
+    const says = /\(INVALID_TRANSACTION_TIMEOUT\)\. Raise transaction\.max\.timeout\.ms on the brokers to at least 60000\./u;
+    await expect(asking.openLane(pages.lane)).rejects.toThrow(says);
+    await expect(asking.append([{ topic: pages.topic, partition: 0, key: null, value: 'v' }])).rejects.toThrow(says);
   });
 
-  it('batches as large as before: the driver writes smaller ones, and reports what a record needs', async ({ expect }) => {
+  it('batches as large as before: a log that is opened again writes smaller ones, and reports what a record needs', async ({ expect }) => {
     const pages = await newPages(log);
     const writer = await log.openLane(pages.lane);
     await pages.write(writer);
@@ -95,13 +95,19 @@ describe.skipIf(why !== undefined).concurrent(`what a broker refuses${because}`,
       count,
       valueAt: (index: number) => String(index).padEnd(bytes, 'x'),
     });
-    await writer.transaction((tx) => tx.append([series(1_000, 100)]));
-    await expect(log.append([{ topic: pages.topic, partition: 1, key: 'k', value: 'x'.repeat(15_000) }])).resolves.toHaveLength(1);
-    const refused = writer.transaction((tx) => tx.append([series(1, 30_000)]));
+    await expect(writer.transaction((tx) => tx.append([series(1_000, 100)]))).rejects.toThrow(
+      /max\.message\.bytes was \d+, and is lower now: raise it, or start again\.$/u,
+    );
+    await writer.close();
+    await using again = await open();
+    const lane = await again.openLane(pages.lane);
+    await lane.transaction((tx) => tx.append([series(1_000, 100)]));
+    await expect(again.append([{ topic: pages.topic, partition: 1, key: 'k', value: 'x'.repeat(15_000) }])).resolves.toHaveLength(1);
+    const refused = lane.transaction((tx) => tx.append([series(1, 30_000)]));
     await expect(refused).rejects.toThrow(
       /exceeds the topic's max\.message\.bytes of 20000\. Raise it on the topic to at least 303\d\d\./u,
     );
-    await pages.write(writer);
+    await pages.write(lane);
     const values: (string | null)[] = [];
     for await (const { value } of log.read({ topic: pages.topic, partitions: [0] })) values.push(value);
     expect(values.filter((value) => value?.length === 100)).toHaveLength(1_000);

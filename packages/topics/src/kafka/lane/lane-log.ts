@@ -67,7 +67,7 @@ export class LaneLog {
 
   /** Reads up to the last stable offset. Throws `LaneLostError` if another process has taken the lane since this one did. */
   async readToEnd(): Promise<void> {
-    await this.#partition.readToEnd({ cluster: this.#options.client.cluster, onRecord: (record) => this.#note(record) });
+    await this.#partition.readToEnd(this.#options.client.cluster, (record) => this.#note(record));
     this.#assertOurs();
   }
 

@@ -17,11 +17,6 @@ export interface StateEntry {
 /** A record whose key is text. Its value is text, or null for a tombstone. */
 export type StateRecord = Pick<TopicRecord, 'value'> & { readonly key: string; readonly isAborted: boolean };
 
-export interface ReadToEndOptions {
-  readonly cluster: Cluster;
-  readonly onRecord?: (record: StateRecord) => void;
-}
-
 /** Maximum time of `readUntil`. Reading the state of a lane takes far less. */
 const LONGEST_READ_MS = 60_000;
 const WAIT_MS = 100;
@@ -55,7 +50,7 @@ export class StatePartition {
   }
 
   /** Reads to the current last stable offset. Throws a `TopicLostError` if the partition has lost records. */
-  async readToEnd({ cluster, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
+  async readToEnd(cluster: Cluster, onRecord: (record: StateRecord) => void = () => undefined): Promise<void> {
     const { topic, partition } = this.topicPartition;
     const end = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
     let movedMs = performance.now();

@@ -30,8 +30,8 @@ export interface FoundPart {
   readonly records: readonly TopicRecord<Uint8Array>[];
 }
 
-/** How long a broker can wait before it responds without the records, ms. */
-const WAIT_MS = 100;
+/** How long a broker can wait for its remote storage, or at the end of the log, before it responds without records, ms. */
+const WAIT_MS = 1_000;
 
 /** Looks for the records of a transaction, which must have ended in all its partitions. */
 export async function findTransaction(cluster: Cluster, note: TransactionNote): Promise<readonly FoundPart[]> {

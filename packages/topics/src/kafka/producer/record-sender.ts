@@ -2,7 +2,7 @@ import { fieldValue } from '../../record-fields.ts';
 import type { NewRecord, RecordSeries, TopicPartition } from '../../topic-log.ts';
 import { isSeries } from '../../transaction-content.ts';
 import { chain } from '../client/driver-errors.ts';
-import { isTooLarge, refusedRecord } from '../client/error-kinds.ts';
+import { refusedRecord } from '../client/error-kinds.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { BatchRecords } from '../wire/batch-record.ts';
 import { type BatchSplitter, RecordTooLargeError, type SplitBatch } from '../wire/split-batches.ts';
@@ -24,8 +24,6 @@ export interface RecordSenderOptions {
   readonly splitter: BatchSplitter;
   /** A topic's `max.message.bytes`; a default if it isn't known. */
   readonly maxMessageBytes: (topic: string) => number;
-  /** Fetches a topic's `max.message.bytes` again. */
-  readonly refreshTopic: (topic: string) => Promise<void>;
 }
 
 /**
@@ -48,7 +46,7 @@ export class RecordSender {
     try {
       return await this.#send(producer, partitions, limits);
     } catch (error) {
-      throw await this.#explained(error, limits);
+      throw explained(error, limits);
     }
   }
 
@@ -74,27 +72,17 @@ export class RecordSender {
       throw error instanceof RecordTooLargeError ? Object.assign(error, { topic }) : error;
     }
   }
+}
 
-  /** Returns the error for users if a record was refused, by a broker or before sending; otherwise `error` itself. */
-  async #explained(error: unknown, limits: Limits): Promise<unknown> {
-    for (const each of chain(error)) {
-      const { topic } = each;
-      const messageBytes = limits.get(topic ?? '');
-      if (topic === undefined || messageBytes === undefined) continue;
-      if (isTooLarge(each)) await this.#assertSameLimit(topic, messageBytes);
-      const refused = refusedRecord({ topic, messageBytes }, each);
-      if (refused !== undefined) return refused;
-    }
-    return error;
+/** Returns the error for users if a record was refused, by a broker or before sending; otherwise `error` itself. */
+function explained(error: unknown, limits: Limits): unknown {
+  for (const each of chain(error)) {
+    const { topic = '' } = each;
+    const messageBytes = limits.get(topic);
+    const refused = messageBytes === undefined ? undefined : refusedRecord(topic, messageBytes, each);
+    if (refused !== undefined) return refused;
   }
-
-  /** Throws a retryable error if a topic's limit has changed since its records were split. The retry splits them again. */
-  async #assertSameLimit(topic: string, messageBytes: number): Promise<void> {
-    const { refreshTopic, maxMessageBytes } = this.#options;
-    await refreshTopic(topic);
-    if (maxMessageBytes(topic) !== messageBytes)
-      throw new Error(`The max.message.bytes of topic ${topic} has changed, so the records must be split again.`);
-  }
+  return error;
 }
 
 /**

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { answeredError } from '../client/answered-error.ts';
 import { FakeCluster } from '../client/fake-cluster.fixture.ts';
 import type { Answered, Refusal } from '../requests/request.ts';
 import type { ProduceOptions, TransactionProtocol } from '../requests/transactions.ts';
@@ -13,7 +12,6 @@ const CONCURRENT_TRANSACTIONS = 51;
 const NOT_LEADER = 6;
 const UNKNOWN_TOPIC = 3;
 const NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20;
-const INVALID_TRANSACTION_TIMEOUT = 50;
 
 interface Leading {
   readonly protocol?: TransactionProtocol;
@@ -46,14 +44,11 @@ async function begun({ protocol = 1, produce = () => [] }: Leading = {}) {
       return { answer: { producerId: '5', producerEpoch: epoch } };
     },
   };
-  const producer = new TransactionalProducer({
-    cluster: new FakeCluster(
-      (api, options) => answers[api]?.(options) ?? {},
-      () => sent('refresh'),
-    ),
-    transactionalId: 'lane',
-    transactionTimeout: { ms: 60_000 },
-  });
+  const cluster = new FakeCluster(
+    (api, options) => answers[api]?.(options) ?? {},
+    () => sent('refresh'),
+  );
+  const producer = new TransactionalProducer(cluster, 'lane', 60_000);
   await producer.fence();
   await producer.begin([PAGES, STATE]);
   requests.splice(0, requests.lastIndexOf('refresh') + 1);
@@ -130,24 +125,5 @@ describe('a transactional producer', () => {
     });
     await expect(producer.produce(both)).rejects.toThrow(AggregateError);
     expect(requests).toHaveLength(2);
-  });
-
-  it('halves the transaction time-out until brokers accept it, for all producers that share it, and never below a second', async () => {
-    const tried: number[] = [];
-    const transactionTimeout = { ms: 60_000 };
-    const fence = async (mostMs: number): Promise<void> => {
-      const cluster = new FakeCluster((api, { transactionTimeout: ms }: { readonly transactionTimeout: number }) => {
-        if (api !== 'InitProducerId') return { answer: 2 };
-        tried.push(ms);
-        if (ms > mostMs) throw answeredError(INVALID_TRANSACTION_TIMEOUT);
-        return { answer: { producerId: '5', producerEpoch: 0 } };
-      });
-      await new TransactionalProducer({ cluster, transactionalId: 'lane', transactionTimeout }).fence();
-    };
-    await Promise.all([fence(20_000), fence(20_000)]);
-    expect(tried).toEqual([60_000, 60_000, 30_000, 30_000, 15_000, 15_000]);
-    tried.length = 0;
-    await expect(fence(0)).rejects.toMatchObject({ type: 'INVALID_TRANSACTION_TIMEOUT' });
-    expect(tried).toEqual([15_000, 7_500, 3_750, 1_875]);
   });
 });

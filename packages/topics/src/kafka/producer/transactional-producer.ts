@@ -1,7 +1,6 @@
 import type { OffsetCommit, OffsetPlace, TopicPartition } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { Cluster } from '../client/cluster.ts';
-import { isAnswer } from '../client/driver-errors.ts';
 import { type RecordBatch, batchPieces } from '../wire/record-batch.ts';
 import {
   type ProducerEpoch,
@@ -15,13 +14,6 @@ import {
   transactionProtocol,
   txnOffsetCommit,
 } from '../requests/transactions.ts';
-
-export interface TransactionalProducerOptions {
-  readonly cluster: Cluster;
-  readonly transactionalId: string;
-  /** How long brokers keep a transaction open, ms. If brokers allow less, the time is shortened for all producers that share this object. */
-  readonly transactionTimeout: { ms: number };
-}
 
 export interface PartitionBatch extends TopicPartition {
   readonly batch: RecordBatch;
@@ -61,8 +53,6 @@ interface Fenced {
 
 /** How many sequence numbers there are. After the last one, numbering starts again at 0. */
 export const SEQUENCES: number = 2 ** 31;
-/** `fence` doesn't halve the timeout below this value, because a large transaction might not finish in time. */
-const SHORTEST_TIMEOUT_MS = 1_000;
 
 /**
  * Headgate's transactional producer. Don't use it again after an error: it's unknown then what the brokers have appended,
@@ -70,12 +60,17 @@ const SHORTEST_TIMEOUT_MS = 1_000;
  * `transaction-law.ts` describes.
  */
 export class TransactionalProducer {
-  readonly #options: TransactionalProducerOptions;
+  readonly #cluster: Cluster;
+  readonly #transactionalId: string;
+  readonly #transactionTimeoutMs: number;
   readonly #sequences = new Map<string, number>();
   #fenced: Fenced | undefined;
 
-  constructor(options: TransactionalProducerOptions) {
-    this.#options = options;
+  /** `transactionTimeoutMs`: how long brokers keep a transaction open. */
+  constructor(cluster: Cluster, transactionalId: string, transactionTimeoutMs: number) {
+    this.#cluster = cluster;
+    this.#transactionalId = transactionalId;
+    this.#transactionTimeoutMs = transactionTimeoutMs;
   }
 
   /** The identity under which the next transaction is written. */
@@ -92,7 +87,7 @@ export class TransactionalProducer {
   /** Begins a transaction that writes to these partitions. Only protocol 1 sends a request for this. */
   async begin(topicPartitions: readonly TopicPartition[]): Promise<void> {
     const { transaction, protocol } = this.#begun;
-    if (protocol === 1) await this.#options.cluster.ask(addPartitionsToTxn, { ...transaction, topicPartitions });
+    if (protocol === 1) await this.#cluster.ask(addPartitionsToTxn, { ...transaction, topicPartitions });
   }
 
   /**
@@ -107,27 +102,26 @@ export class TransactionalProducer {
       const baseSequence = this.sequence({ topic, partition });
       return { topic, partition, batch: batchPieces(batch, { ...producer, baseSequence }) };
     });
-    const offsets = await this.#options.cluster.ask(produce[protocol], { transactionalId, topicPartitions });
+    const offsets = await this.#cluster.ask(produce[protocol], { transactionalId, topicPartitions });
     for (const { batch, ...place } of batches) this.#sequences.set(partitionKey(place), (this.sequence(place) + batch.count) % SEQUENCES);
     return offsets;
   }
 
   /** Adds offsets of groups to the transaction in progress. */
   async sendOffsets(offsets: readonly OffsetCommit[]): Promise<void> {
-    const { cluster } = this.#options;
     const { transaction, protocol } = this.#begun;
     for (const [groupId, commits] of Map.groupBy(offsets, ({ group }) => group)) {
-      if (protocol === 1) await cluster.ask(addOffsetsToTxn, { ...transaction, groupId });
+      if (protocol === 1) await this.#cluster.ask(addOffsetsToTxn, { ...transaction, groupId });
       // If a transaction commits several offsets of a partition, only the last one is sent.
       const last = new Map(commits.map((commit) => [partitionKey(commit), commit]));
       const topicPartitions = Array.from(last.values(), ({ topic, partition, nextOffset }) => ({ topic, partition, offset: nextOffset }));
-      await cluster.ask(txnOffsetCommit[protocol], { ...transaction, groupId, topicPartitions });
+      await this.#cluster.ask(txnOffsetCommit[protocol], { ...transaction, groupId, topicPartitions });
     }
   }
 
   async commit(): Promise<void> {
     const { transaction, protocol } = this.#begun;
-    const next = await this.#options.cluster.ask(endTxn[protocol], { ...transaction, transactionResult: true });
+    const next = await this.#cluster.ask(endTxn[protocol], { ...transaction, transactionResult: true });
     // In a new epoch, the sequence numbers of each partition start at 0 again.
     if (protocol === 2) this.#sequences.clear();
     this.#fenced = { transaction: { ...transaction, ...next }, protocol };
@@ -140,11 +134,10 @@ export class TransactionalProducer {
   async endAgain(touched: Touched, transactionResult: boolean): Promise<void> {
     if (!isAnywhere(touched)) return;
     const { topicPartitions, offsets } = touched;
-    const { cluster } = this.#options;
     const { transaction } = this.#begun;
-    if (topicPartitions.length > 0) await cluster.ask(addPartitionsToTxn, { ...transaction, topicPartitions });
-    for (const groupId of new Set(offsets.map(({ group }) => group))) await cluster.ask(addOffsetsToTxn, { ...transaction, groupId });
-    await cluster.ask(endTxn[1], { ...transaction, transactionResult });
+    if (topicPartitions.length > 0) await this.#cluster.ask(addPartitionsToTxn, { ...transaction, topicPartitions });
+    for (const groupId of new Set(offsets.map(({ group }) => group))) await this.#cluster.ask(addOffsetsToTxn, { ...transaction, groupId });
+    await this.#cluster.ask(endTxn[1], { ...transaction, transactionResult });
   }
 
   get #begun(): Fenced {
@@ -154,18 +147,9 @@ export class TransactionalProducer {
 
   /** Fences every older producer of the transactional ID, and makes the coordinator abort the transaction that it knows as open. */
   async fence(): Promise<void> {
-    const { cluster, transactionalId, transactionTimeout } = this.#options;
-    for (;;) {
-      const { ms } = transactionTimeout;
-      try {
-        const producer = await cluster.ask(initProducerId, { transactionalId, transactionTimeout: ms });
-        const protocol = await cluster.ask(transactionProtocol, { transactionalId });
-        this.#fenced = { transaction: { transactionalId, ...producer }, protocol };
-        return;
-      } catch (error) {
-        if (!isAnswer(error, 'INVALID_TRANSACTION_TIMEOUT') || ms < 2 * SHORTEST_TIMEOUT_MS) throw error;
-        transactionTimeout.ms = Math.min(transactionTimeout.ms, Math.floor(ms / 2));
-      }
-    }
+    const transactionalId = this.#transactionalId;
+    const producer = await this.#cluster.ask(initProducerId, { transactionalId, transactionTimeout: this.#transactionTimeoutMs });
+    const protocol = await this.#cluster.ask(transactionProtocol, { transactionalId });
+    this.#fenced = { transaction: { transactionalId, ...producer }, protocol };
   }
 }

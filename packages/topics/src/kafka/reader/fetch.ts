@@ -11,9 +11,6 @@ import { type FetchedBatch, readBatches } from '../wire/read-batches.ts';
 const BYTES = { least: 64 * 1024, first: 128 * 1024, most: 4 * 1024 * 1024 };
 /** After a response with more records, the next fetch requests fewer bytes, because even a small record takes about half a kilobyte when decoded. */
 const RECORDS_AT_ONCE = 10_000;
-/** How long a broker can wait for its remote storage in each retry, ms. */
-const PATIENCE_MS = 1_000;
-const RETRIES = 3;
 
 export interface FetchedRecords {
   /** Committed records. Their bytes are views of larger buffers. */
@@ -29,7 +26,7 @@ export interface FetchOptions {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
-  /** How long the broker can wait for records if there are none. */
+  /** How long the broker can wait for records if there are none, or for its remote storage, ms. */
   readonly maxWaitMs: number;
   /** Maximum bytes of the response, although a larger first batch still arrives. Default 4 MiB. */
   readonly maxBytes?: number;
@@ -80,21 +77,17 @@ export interface FetchedBatches extends Omit<FetchedPartition, 'batches'> {
 
 /**
  * Fetches the next batches of one partition. Resolves without batches only at or after the last stable offset (if uncommitted, the replicated end),
- * or if compaction has removed all of them up to there. A broker that can't read its remote storage in time responds without batches, so the fetch
- * is retried. Only compaction leaves a real gap, and compacted topics have no remote storage.
+ * or if compaction has removed all of them up to there. A broker that can't read its remote storage in time responds without batches, which throws an
+ * error that passes. Only compaction leaves a real gap, and compacted topics have no remote storage.
  */
 export async function fetchBatches(cluster: Cluster, options: FetchOptions): Promise<FetchedBatches> {
   const { topic, partition, offset, isolationLevel = READ_COMMITTED } = options;
-  for (let retry = 0; ; retry += 1) {
-    const maxWaitMs = retry === 0 ? options.maxWaitMs : PATIENCE_MS;
-    const data = await fetchPartition(cluster, { ...options, maxWaitMs, isolationLevel });
-    const batches = await readBatches(data.batches, { topic, partition });
-    const end = isolationLevel === READ_COMMITTED ? data.lastStable : data.highWatermark;
-    const last = batches.at(-1);
-    if (last !== undefined || offset >= end) return { ...data, batches, next: Math.max(offset, (last?.lastOffset ?? -1) + 1) };
-    if (await isCompacted(cluster, topic)) return { ...data, batches, next: end };
-    if (retry === RETRIES) break;
-  }
+  const data = await fetchPartition(cluster, { ...options, isolationLevel });
+  const batches = await readBatches(data.batches, { topic, partition });
+  const end = isolationLevel === READ_COMMITTED ? data.lastStable : data.highWatermark;
+  const last = batches.at(-1);
+  if (last !== undefined || offset >= end) return { ...data, batches, next: Math.max(offset, (last?.lastOffset ?? -1) + 1) };
+  if (await isCompacted(cluster, topic)) return { ...data, batches, next: end };
   const position = `${partitionKey(options)}:${offset}`;
   throw new Error(
     `The broker did not return the committed records at ${position}. Check whether its remote storage is slow, or whether the topic was compacted earlier.`,

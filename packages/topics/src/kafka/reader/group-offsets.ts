@@ -1,14 +1,9 @@
 import type { OffsetCommit, OffsetPlace } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
-import { Backoff } from '../../backoff.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { isAnswer } from '../client/driver-errors.ts';
 import { type CommittedOffset, type OffsetFetchOptions, offsetCommit, offsetFetch } from '../requests/offsets.ts';
-
-/** Maximum number of retries after a refused commit. The group's last members may be about to leave. */
-const MAX_REFUSALS = 10;
-const PAUSES = { firstMs: 100, mostMs: 800 };
 
 /** The offsets that a group reads next, by partition, without partitions for which the group has committed none. */
 export async function groupOffsets(
@@ -40,26 +35,19 @@ export async function committedOffsets<Place extends OffsetPlace>(
 
 /**
  * Commits the offset that a group reads next, unless the group has committed a later one. Throws a `TopicLogError` (HEADGATE_GROUP_IN_USE) if the
- * group still has active members after some retries.
+ * group has active members, or its last ones are just leaving.
  */
 export async function commitGroupOffset(cluster: Cluster, { group, topic, partition, nextOffset }: OffsetCommit): Promise<void> {
   const committed = (await groupOffsets(cluster, { group, topic, partitions: [partition] })).get(partition);
   if (committed !== undefined && committed >= nextOffset) return;
-  const backoff = new Backoff(PAUSES);
-  for (let refusals = 0; ; refusals += 1) {
-    try {
-      await cluster.ask(offsetCommit, { groupId: group, topicPartitions: [{ topic, partition, offset: nextOffset }] });
-      return;
-    } catch (error) {
-      // Brokers accept commits for a group with members only from these.
-      if (!isAnswer(error, 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'REBALANCE_IN_PROGRESS')) throw error;
-      if (refusals >= MAX_REFUSALS) {
-        const message =
-          `Offsets of group "${group}" can't be committed: the group has active members, and only they can commit. ` +
-          'Read with another group, or stop its members first.';
-        throw new TopicLogError({ code: 'HEADGATE_GROUP_IN_USE', message }, { cause: error });
-      }
-    }
-    await backoff.pause();
+  try {
+    await cluster.ask(offsetCommit, { groupId: group, topicPartitions: [{ topic, partition, offset: nextOffset }] });
+  } catch (error) {
+    // Brokers accept commits for a group with members only from these.
+    if (!isAnswer(error, 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'REBALANCE_IN_PROGRESS')) throw error;
+    const message =
+      `Offsets of group "${group}" can't be committed: the group has active members, and only they can commit. ` +
+      'Read with another group, or stop its members first.';
+    throw new TopicLogError({ code: 'HEADGATE_GROUP_IN_USE', message }, { cause: error });
   }
 }

@@ -64,8 +64,7 @@ export const addOffsetsToTxn: Request<TransactionOptions & { readonly groupId: s
 };
 
 export interface ProduceOptions {
-  /** null for batches outside of transactions. */
-  readonly transactionalId: string | null;
+  readonly transactionalId: string;
   /** The pieces of a batch must not change until the request is answered. */
   readonly topicPartitions: readonly (TopicPartition & { readonly batch: readonly Buffer[] })[];
 }
@@ -83,10 +82,7 @@ function produceIn(version: number): Request<ProduceOptions, PartitionAnswers<nu
     version,
     isFlexible: version >= 9,
     to: 'leader',
-    needs: ({ transactionalId, topicPartitions }) => [
-      ...topicRights('Write', topicPartitions),
-      ...(transactionalId === null ? [] : idRights(['Write'], transactionalId)),
-    ],
+    needs: ({ transactionalId, topicPartitions }) => [...topicRights('Write', topicPartitions), ...idRights(['Write'], transactionalId)],
     write: (body, { transactionalId, topicPartitions }) =>
       writePartitions(body.string(transactionalId).int16(ALL_IN_SYNC).int32(PRODUCE_TIMEOUT_MS), topicPartitions, ({ batch }) =>
         body.bytes(batch).tags(),

@@ -2,7 +2,7 @@ import { TopicMismatchError } from '../../topic-errors.ts';
 import { MissingRightError } from '../../missing-right-error.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { createTopics, describeConfigs } from '../requests/topics.ts';
-import { lacksBrokers, withEnoughBrokers } from './enough-brokers.ts';
+import { isAnswer } from '../client/driver-errors.ts';
 import { topicMetadata } from './topic-metadata.ts';
 
 /** The brokers' topics that coordinators write to, by the setting of brokers that says how many replicas such a topic is created with. */
@@ -17,7 +17,7 @@ const INTERNAL: ReadonlyMap<string, string> = new Map([
  * brokers' settings.
  */
 export async function assertCoordinators(cluster: Cluster): Promise<void> {
-  await withEnoughBrokers(() => assertCopies(cluster)).catch((error: unknown) => {
+  await assertCopies(cluster).catch((error: unknown) => {
     if (!(error instanceof MissingRightError)) throw error;
   });
 }
@@ -41,7 +41,7 @@ async function assertCopies(cluster: Cluster): Promise<void> {
     // A broker that is down but registered counts, which only the brokers know.
     await cluster.ask(createTopics, { topics: [{ topic, partitions: 1, replication, settings: {} }], validateOnly: true });
   } catch (error) {
-    if (!lacksBrokers(error)) return;
+    if (!isAnswer(error, 'INVALID_REPLICATION_FACTOR')) return;
     const reason =
       `can't be created: the brokers have ${setting}=${replication}, but only ${nodes.size === 1 ? 'one broker is' : `${nodes.size} brokers are`} ` +
       `reachable. Start more brokers, or set it to ${nodes.size} on the brokers and restart them.`;

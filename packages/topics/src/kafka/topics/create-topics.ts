@@ -3,14 +3,13 @@ import { type MissingRight, MissingRightError } from '../../missing-right-error.
 import { type TopicMismatch, TopicMismatchError } from '../../topic-errors.ts';
 import type { CreatedTopics, NewTopicSpec, TopicSpec } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
-import { chain, passes, refusalText } from '../client/driver-errors.ts';
+import { chain, isAnswer, passes, refusalText } from '../client/driver-errors.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import { listOffsets } from '../requests/offsets.ts';
 import { createPartitions, createTopics as createTopicsRequest } from '../requests/topics.ts';
 import { assertCoordinators } from './coordinators.ts';
 import { type FoundTopic, type TopicSettings, mismatches, warnings } from './topic-requirements.ts';
 import { withSettings } from './describe-topics.ts';
-import { lacksBrokers, withEnoughBrokers } from './enough-brokers.ts';
 import { partitionCount, topicMetadata } from './topic-metadata.ts';
 
 /** Brokers stamp the records of all topics, so that neither their ages nor a search by time depends on the clients' clocks. */
@@ -94,10 +93,7 @@ async function existingTopics({ cluster, topics, settings }: CreateTopicsOptions
   const names = topics.map(({ name }) => name);
   const wanted = names.flatMap((name) => Object.keys(settings[name] ?? {}));
   const found = await topicMetadata(cluster, names, broker);
-  // State never loses its start. Another compacted topic had retention before it was compacted.
-  const states = topics
-    .filter(({ compacted, fixedPartitions }) => compacted === true && fixedPartitions !== true)
-    .map(({ name }) => ({ name, partitions: partitionCount(found.get(name)) }));
+  const states = topics.filter(isState).map(({ name }) => ({ name, partitions: partitionCount(found.get(name)) }));
   const [existing, starts] = await Promise.all([withSettings(cluster, broker, found, [...new Set(wanted)]), stateStarts(cluster, states)]);
   return { existing, starts };
 }
@@ -171,31 +167,31 @@ async function createMissing({ cluster, topics: missing, replication, settings, 
   // All replicas but one must have a record before the write is acknowledged, so that writes continue while one broker is down. The brokers' default
   // can be more than there are replicas.
   const safety = { 'min.insync.replicas': String(Math.max(1, replication - 1)) };
-  const topics = missing.map(({ name, partitions, compacted = false, keepsRecords = false, fixedPartitions = false }) => ({
-    topic: name,
-    partitions,
+  const topics = missing.map((spec) => ({
+    topic: spec.name,
+    partitions: spec.partitions,
     replication,
     settings: {
       ...SETTINGS,
-      ...(compacted && COMPACTED_SETTINGS),
-      ...((!compacted || fixedPartitions) && RECORD_SETTINGS),
-      ...(keepsRecords && KEPT_SETTINGS),
+      ...(spec.compacted === true && COMPACTED_SETTINGS),
+      ...(!isState(spec) && RECORD_SETTINGS),
+      ...(spec.keepsRecords === true && KEPT_SETTINGS),
       ...safety,
-      ...settings[name],
+      ...settings[spec.name],
     },
   }));
   const [{ name: first } = { name: '' }] = missing;
   try {
-    await withEnoughBrokers(() => cluster.ask(createTopicsRequest, { topics, validateOnly }));
+    await cluster.ask(createTopicsRequest, { topics, validateOnly });
   } catch (error) {
-    if (lacksBrokers(error)) await refuseCopies(cluster, first, replication, error);
+    // Kafka also counts a broker that is down but registered.
+    if (isAnswer(error, 'INVALID_REPLICATION_FACTOR')) refuseCopies(cluster, first, replication, error);
     refuse(error, first, "can't be created");
   }
 }
 
-async function refuseCopies(cluster: Cluster, topic: string, replication: number, cause: unknown): Promise<never> {
-  const { brokers } = await cluster.metadata([]);
-  const up = brokers.length;
+function refuseCopies(cluster: Cluster, topic: string, replication: number, cause: unknown): never {
+  const up = cluster.nodes.size;
   if (up >= replication) refuse(cause, topic, "can't be created");
   const reason =
     `can't have ${replication} replicas: only ${up === 1 ? 'one broker is' : `${up} brokers are`} reachable. ` +
@@ -214,6 +210,11 @@ function refuse(error: unknown, topic: string, what: string): never {
   });
   if (first === undefined || passes(error)) throw error;
   throw new TopicMismatchError({ ...first, others }, { cause: error });
+}
+
+/** True for a lane's state, which never loses its start. Another compacted topic may have had retention before it was compacted. */
+function isState({ compacted = false, fixedPartitions = false }: NewTopicSpec): boolean {
+  return compacted && !fixedPartitions;
 }
 
 function requestsLast(a: TopicSpec, b: TopicSpec): number {

@@ -24,15 +24,15 @@ export class TopicDirectory {
   }
 
   /** Throws `TopicUnknownError`. */
-  async describe(topic: string): Promise<FoundTopic> {
-    return await this.assertPartition(topic, 0);
+  async describe(topic: string, partition = 0): Promise<FoundTopic> {
+    await this.assertPartitions([{ topic, partition }]);
+    return assertExists(this.#topics, { topic, partition });
   }
 
-  /** Throws `TopicUnknownError`. */
-  async assertPartition(topic: string, partition: number): Promise<FoundTopic> {
-    const known = this.#topics.get(topic);
-    if (known !== undefined && hasPartition(known.partitions, partition)) return known;
-    return assertExists(await this.refresh([{ topic, partition }]), { topic, partition });
+  /** Throws `TopicUnknownError`. All topics and partitions that aren't known are looked up at once. */
+  async assertPartitions(topicPartitions: readonly TopicPartition[]): Promise<void> {
+    const unknown = topicPartitions.filter(({ topic, partition }) => !hasPartition(this.#topics.get(topic)?.partitions ?? 0, partition));
+    if (unknown.length > 0) await this.#assertNow(unknown);
   }
 
   /** The numbers of a topic's partitions at the moment. Throws `TopicUnknownError`. */
@@ -56,12 +56,16 @@ export class TopicDirectory {
     );
     if (places.length === 0) return fault;
     try {
-      const found = await this.refresh(places);
-      for (const place of places) assertExists(found, place);
+      await this.#assertNow(places);
       return fault;
     } catch (error) {
       return error;
     }
+  }
+
+  async #assertNow(places: readonly TopicPartition[]): Promise<void> {
+    const found = await this.refresh(places);
+    for (const place of places) assertExists(found, place);
   }
 
   /** Fetches fresh descriptions of the topics of these partitions. Resolves to the topics that exist. */
@@ -125,8 +129,7 @@ export class TopicDirectory {
       // Look a topic up once for all consecutive records of it, because there can be thousands.
       if (last?.topic !== topic) last = { topic, description: await this.describe(topic) };
       const partition = record.partition ?? (key === null ? 0 : partitionForKey(key, last.description.partitions));
-      if (!hasPartition(last.description.partitions, partition))
-        last = { topic, description: await this.assertPartition(topic, partition) };
+      if (!hasPartition(last.description.partitions, partition)) last = { topic, description: await this.describe(topic, partition) };
       if (isCompacted(last.description) && key === null) {
         throw new InvalidRecordError({ topic, reason: 'has no key; a compacted topic keeps the newest record per key.' });
       }

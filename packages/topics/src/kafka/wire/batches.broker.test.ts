@@ -84,7 +84,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
   /** Writes the batches in one transaction, and returns the first offset of each batch. */
   async function write(topic: string, batches: Iterable<RecordBatch | Promise<RecordBatch>>): Promise<number[]> {
     const cluster = plainCluster(broker.brokers);
-    const producer = new TransactionalProducer({ cluster, transactionalId: randomUUID(), transactionTimeout: { ms: 60_000 } });
+    const producer = new TransactionalProducer(cluster, randomUUID(), 60_000);
     await producer.fence();
     await producer.begin([{ topic, partition: 0 }]);
     try {
