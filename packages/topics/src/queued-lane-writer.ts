@@ -25,7 +25,7 @@ export abstract class QueuedLaneWriter implements LaneWriter {
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.release(this.#transactions.idle());
+    this.#closed ??= this.release();
     return this.#closed;
   }
 
@@ -38,6 +38,6 @@ export abstract class QueuedLaneWriter implements LaneWriter {
   }
 
   protected abstract write(work: (tx: LaneTransaction) => void): Promise<void>;
-  /** Releases the lane when `pending` resolves, after all transactions that were called earlier. Called once. */
-  protected abstract release(pending: Promise<unknown>): Promise<void>;
+  /** Releases the lane after all transactions that were called earlier (`queued`). Called once. */
+  protected abstract release(): Promise<void>;
 }

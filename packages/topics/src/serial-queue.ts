@@ -7,9 +7,4 @@ export class SerialQueue {
     this.#last = done.catch(() => {});
     return done;
   }
-
-  /** Resolves when all work queued so far has ended. */
-  async idle(): Promise<void> {
-    await this.#last;
-  }
 }

@@ -45,16 +45,12 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
     return this.#options.state;
   }
 
-  protected override async release(pending: Promise<unknown>): Promise<void> {
+  protected override async release(): Promise<void> {
     this.#closing.abort();
-    await pending;
     const { link, lane, epoch, onClose } = this.#options;
+    // A log that can't respond no longer holds any lane, so there is nothing to release.
+    await this.queued(() => link.call('closeLane', { name: lane.name, epoch })).catch(() => undefined);
     onClose(this);
-    try {
-      await link.call('closeLane', { name: lane.name, epoch });
-    } catch {
-      // A log that can't respond no longer holds any lane, so there is nothing to release.
-    }
   }
 
   protected override async write(work: (tx: LaneTransaction) => void): Promise<void> {

@@ -82,10 +82,11 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     await this.#untilDone(() => Promise.resolve());
   }
 
-  protected override async release(pending: Promise<unknown>): Promise<void> {
+  protected override async release(): Promise<void> {
     this.#options.onClose(this);
     const late = setTimeout(() => this.#over.abort(this.closedError()), CLOSE_WITHIN_MS);
-    await pending;
+    // Transactions queue the confirmation of their end when they are written.
+    await this.queued(() => Promise.resolve());
     await this.#abortable(this.queued(() => this.#released())).catch(() => undefined);
     clearTimeout(late);
     this.#over.abort(this.closedError());

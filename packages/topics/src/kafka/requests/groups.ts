@@ -1,18 +1,8 @@
-import type { MissingRight } from '../../missing-right-error.ts';
 import { refusalsOf, wholeAnswer } from './partition-answers.ts';
 import { type Refusal, type Request, idRights, rights } from './request.ts';
 
-interface Coordinated {
-  /** Number of the coordinator type in the protocol. */
-  readonly number: number;
-  /** FindCoordinator needs only Describe. The second right is the one that the requests to the coordinator need, so an error names both. */
-  needs(name: string): readonly MissingRight[];
-}
-
-const COORDINATED: Readonly<Record<'group' | 'transaction', Coordinated>> = {
-  group: { number: 0, needs: (name) => rights('group', ['Describe', 'Read'], [name]) },
-  transaction: { number: 1, needs: (name) => idRights(['Describe', 'Write'], name) },
-};
+/** Numbers of coordinator types in the protocol. */
+const COORDINATORS = { group: 0, transaction: 1 };
 
 export interface FindCoordinatorOptions {
   readonly of: 'group' | 'transaction';
@@ -25,8 +15,9 @@ export const findCoordinator: Request<FindCoordinatorOptions, { readonly nodeId:
   key: 10,
   version: 1,
   to: 'any',
-  needs: ({ of, name }) => COORDINATED[of].needs(name),
-  write: (body, { of, name }) => body.string(name).uint8(COORDINATED[of].number),
+  // FindCoordinator needs only Describe. The second right is the one that the requests to the coordinator need, so an error names both.
+  needs: ({ of, name }) => (of === 'group' ? rights('group', ['Describe', 'Read'], [name]) : idRights(['Describe', 'Write'], name)),
+  write: (body, { of, name }) => body.string(name).uint8(COORDINATORS[of]),
   read(from) {
     const { throttleMs, refusals } = wholeAnswer(from);
     // Skip the error message.

@@ -6,8 +6,8 @@ import type { RequestWriter } from '../wire/request-writer.ts';
 /** The brokers that get a request: each leader for the partitions that it leads, or one broker with this role. */
 export type Destination = 'leader' | 'group coordinator' | 'transaction coordinator' | 'controller' | 'any';
 
-/** The part of a request that `Cluster` needs in order to send it. */
-export interface Routed<Options> {
+/** A request of Kafka's protocol as data, in a version that Kafka 3.0 and all later releases support. */
+export interface Request<Options, Answer> {
   /** Name of the request in Kafka's protocol. */
   readonly api: string;
   /**
@@ -24,10 +24,6 @@ export interface Routed<Options> {
    * a connection one by one. Default false.
    */
   readonly mayWait?: boolean;
-}
-
-/** A request of Kafka's protocol as data, in a version that Kafka 3.0 and all later releases support. */
-export interface Request<Options, Answer> extends Routed<Options> {
   readonly key: number;
   readonly version: number;
   /** True if the version has compact lengths and tagged fields. Default false. */
