@@ -15,7 +15,6 @@ function sessionOf(producer: Partial<TransactionalProducer>, options: Partial<Tr
     compression: COMPRESSIONS.none,
     splitter: new BatchSplitter(),
     maxMessageBytes: () => 1_000,
-    refreshTopic: nothing,
   });
   return new TransactionSession({
     producer: {
@@ -119,4 +118,32 @@ it('a session writes nothing while a transaction may be open, and continues when
   await session.begin();
   await expect(session.write({ records: [{ ...PAGE, value: '0' }], offsets: [] })).rejects.toThrow('This server does not host this topic');
   expect(sent).toBe(0);
+});
+
+it('waits until the group offsets of a transaction have ended too, and ends it again if that takes too long', async () => {
+  const commit = { group: 'group', topic: 'requests', partition: 0, nextOffset: 1 };
+  const asked: string[] = [];
+  const committed = { isPending: true };
+  const cluster = new FakeCluster((api, { showsPending }: { readonly showsPending?: boolean }) => {
+    asked.push(showsPending === true ? `${api} with pending offsets` : api);
+    return { answer: new Map(api === 'OffsetFetch' ? [['requests-0', { offset: 0, ...committed }]] : []) };
+  });
+  const endAgain: TransactionalProducer['endAgain'] = async ({ offsets }) => {
+    asked.push(`end again ${offsets.length}`);
+    committed.isPending = false;
+    await Promise.resolve();
+  };
+  const session = sessionOf({ endAgain }, { cluster });
+  vi.useFakeTimers();
+  try {
+    await session.write({ records: [], offsets: [commit] });
+    const settled = session.settle();
+    await vi.advanceTimersByTimeAsync(1_000);
+    await settled;
+  } finally {
+    vi.useRealTimers();
+  }
+  expect(new Set(asked)).toEqual(new Set(['OffsetFetch with pending offsets', 'end again 1']));
+  expect(asked.filter((each) => each === 'end again 1')).toHaveLength(1);
+  expect(asked.at(-1)).toBe('OffsetFetch with pending offsets');
 });

@@ -8,7 +8,7 @@ import { readPartitions } from './partition-answers.ts';
 import { createPartitions, createTopics, metadata } from './topics.ts';
 import { fetch } from './fetch.ts';
 import { findCoordinator, heartbeat, joinGroup, leaveGroup, syncGroup } from './groups.ts';
-import { offsetCommit } from './offsets.ts';
+import { offsetCommit, offsetFetch } from './offsets.ts';
 import {
   addOffsetsToTxn,
   addPartitionsToTxn,
@@ -305,6 +305,45 @@ describe('a response to a join', () => {
   it('is followed by the assignment', async () => {
     const broker = recordingBroker({ version: 3, answer: (body) => void done(body).bytes([Buffer.from('assignment')]) });
     expect(await broker.ask(syncGroup, SYNC)).toEqual(Buffer.from('assignment'));
+  });
+});
+
+describe("a group's offsets", () => {
+  const UNSTABLE_OFFSET_COMMIT = 88;
+  const asked = { groupId: 'group', topicPartitions: [{ topic: 'pages', partition: 0 }] };
+  const brokerWith = (code: number) =>
+    recordingBroker({
+      version: 7,
+      flexible: true,
+      answer: (body) =>
+        body
+          .tags()
+          .int32(0)
+          .array(['pages'], (topic) =>
+            body
+              .string(topic)
+              .array([0], (partition) => body.int32(partition).int64(4).int32(-1).string('').int16(code).tags())
+              .tags(),
+          )
+          .int16(0)
+          .tags(),
+    });
+
+  it('are requested with those of open transactions only if the caller asks for that (`require_stable`)', async () => {
+    for (const showsPending of [true, false]) {
+      const broker = brokerWith(0);
+      await broker.ask(offsetFetch, { ...asked, showsPending });
+      // The last byte ends the request: no tagged fields.
+      expect(broker.requests[0]?.subarray(-2)).toEqual(Buffer.from([showsPending ? 1 : 0, 0]));
+    }
+  });
+
+  it('are pending while an open transaction may commit them, which is no refusal as other errors are', async () => {
+    expect(await brokerWith(0).ask(offsetFetch, asked)).toEqual(new Map([['pages-0', { offset: 4, isPending: false }]]));
+    expect(await brokerWith(UNSTABLE_OFFSET_COMMIT).ask(offsetFetch, asked)).toEqual(
+      new Map([['pages-0', { offset: 4, isPending: true }]]),
+    );
+    await expect(brokerWith(3).ask(offsetFetch, asked)).rejects.toMatchObject({ topic: 'pages', partition: 0, code: 3 });
   });
 });
 
