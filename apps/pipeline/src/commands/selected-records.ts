@@ -1,5 +1,6 @@
 import { duration } from '@headgate/pipeline';
 import { type TopicInfo, type TopicLog, type TopicReader, type TopicRecord, textOf } from '@headgate/topics';
+import * as z from 'zod';
 import { quoted } from '../config/problem.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -117,16 +118,11 @@ export function momentOf(text: string, now: number): number {
   if (ago.success) return now - ago.data;
   const [, date, time = '00:00', zone = ''] =
     /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
-  const ms = date === undefined || !isDay(date) ? Number.NaN : Date.parse(`${date}T${time}${zone}`);
+  // `Date` would accept 30 February.
+  const ms = z.iso.date().safeParse(date).success ? Date.parse(`${date}T${time}${zone}`) : Number.NaN;
   if (Number.isNaN(ms))
     throw new UsageError(`--since: ${quoted(text)} is neither a duration, as in 15m or 24h, nor a time, as in 2026-11-22T10:00:00Z.`);
   return ms;
-}
-
-/** Whether a date exists. `Date` would accept 30 February. */
-function isDay(date: string): boolean {
-  const day = new Date(`${date}T00:00Z`);
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(date);
 }
 
 /**

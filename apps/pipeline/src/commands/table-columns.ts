@@ -1,3 +1,4 @@
+import { parseUntouched } from '@headgate/sources';
 import { type TopicRecord, textOf } from '@headgate/topics';
 import { base64, isOneLineOfJson } from './selected-records.ts';
 
@@ -66,9 +67,6 @@ function kindsOf(value: unknown): readonly TableColumn['type'][] {
   return [(['text', 'whole', 'truth', 'texts'] as const).find((type) => cellOf(value, type) !== undefined) ?? 'json'];
 }
 
-/** Matches text that can contain numbers that JavaScript writes differently: long ones, those with a fraction or an exponent, and zeros. */
-const RESPELLED_NUMBER = /[:[,]\s*-?(?:\d[\d.eE+-]{15}|\d+[.eE]|0)/;
-
 /** The cells of a record, in the order of the columns. The last one, `record_other`, is null if the other columns have the whole value. */
 export function cellsOf(record: TopicRecord<Uint8Array>, columns: readonly TableColumn[]): Cell[] {
   const { partition, offset, timestampMs, key, value } = record;
@@ -83,37 +81,22 @@ export function cellsOf(record: TopicRecord<Uint8Array>, columns: readonly Table
 
 /** The cells for a value's properties, and the one for what fits none of their columns. */
 function valueCells(text: string | null, columns: readonly TableColumn[]): Cell[] {
-  const whole = (): Cell[] => [...columns.map(() => null), text === null || isOneLineOfJson(text) ? text : JSON.stringify(text)];
   const fields = objectOf(text);
-  if (fields === undefined) return whole();
-  try {
-    const cells = columns.map(({ name, type }) => (Object.hasOwn(fields, name) ? cellOf(fields[name], type) : null));
-    const fitting = new Set(columns.flatMap(({ name }, i) => (cells[i] === undefined ? [] : [name])));
-    const others = Object.entries(fields).filter(([name]) => !fitting.has(name));
-    return [...cells.map((cell) => cell ?? null), others.length === 0 ? null : JSON.stringify(Object.fromEntries(others))];
-  } catch (error) {
-    // The value is nested too deeply for the stack.
-    if (error instanceof RangeError) return whole();
-    throw error;
-  }
+  if (fields === undefined) return [...columns.map(() => null), text === null || isOneLineOfJson(text) ? text : JSON.stringify(text)];
+  const cells = columns.map(({ name, type }) => (Object.hasOwn(fields, name) ? cellOf(fields[name], type) : null));
+  const fitting = new Set(columns.flatMap(({ name }, i) => (cells[i] === undefined ? [] : [name])));
+  const others = Object.entries(fields).filter(([name]) => !fitting.has(name));
+  return [...cells.map((cell) => cell ?? null), others.length === 0 ? null : JSON.stringify(Object.fromEntries(others))];
 }
 
 function objectOf(text: string | null | undefined): Readonly<Record<string, unknown>> | undefined {
   if (text === null || text === undefined) return undefined;
   try {
-    const value: unknown = RESPELLED_NUMBER.test(text) ? JSON.parse(text, exact) : JSON.parse(text);
+    const value = parseUntouched(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
     return undefined;
   }
-}
-
-/** `JSON.rawJSON`, which TypeScript's types don't have yet. */
-const raw = JSON as typeof JSON & { rawJSON(text: string): unknown };
-
-/** Keeps the original spelling of a number if JavaScript would spell it differently. */
-function exact(this: unknown, _: string, value: unknown, { source }: { readonly source?: string } = {}): unknown {
-  return typeof value === 'number' && source !== undefined && String(value) !== source ? raw.rawJSON(source) : value;
 }
 
 /** The cell for a property's value. Undefined if the value doesn't fit the column. */

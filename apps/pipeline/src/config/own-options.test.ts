@@ -1,5 +1,5 @@
 import { type PipelineDefinition, type TopicMap, definePipeline, secret } from '@headgate/pipeline';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { load, problemsOf, refusal } from './config-folder.fixture.ts';
 import { configReference } from './config-reference.fixture.ts';
@@ -117,17 +117,6 @@ test.each([
   const [problem] = await problemsOf('own: { use: ./own.mjs }\n', { files });
   expect(problem).toContain(`can't be loaded`);
   expect(problem).toContain(words);
-});
-
-test('a module that never finishes loading is reported', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const files = { 'own.mjs': 'await new Promise(() => {});\n' };
-  const problems = problemsOf('own: { use: ./own.mjs }\n', { files });
-  await expect.poll(() => vi.getTimerCount()).toBeGreaterThan(0);
-  await vi.advanceTimersByTimeAsync(120_000);
-  expect(await problems).toEqual([expect.stringContaining(`"./own.mjs" can't be loaded: it hasn't loaded after 120 s`)]);
-  expect(vi.getTimerCount()).toBe(0);
 });
 
 test('a definition whose function throws, or returns no credentials, is reported at its section', async () => {

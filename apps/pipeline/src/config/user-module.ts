@@ -9,8 +9,6 @@ export type Importing = (load: () => Promise<unknown>) => Promise<unknown>;
 
 /** Packages that a user's module finds in this installation if its own folder has none. */
 const OURS = /^(headgate|@headgate\/[\w-]+|rxjs|zod)(\/|$)/;
-/** Maximum time (ms) for a module to load, long enough for a busy machine. */
-const LOADED_WITHIN_MS = 120_000;
 /** Whether this process has registered its module hooks, which apply to every import. */
 let isHooked = false;
 /** For the name of a package, the URL of the configuration file that uses it. Node searches for the package from that file. */
@@ -19,7 +17,7 @@ const namedBy = new Map<string, string>();
 /**
  * The default export of a user's module. The module is a JavaScript file, a TypeScript file whose types Node strips, or an installed
  * package. `module` is the file's absolute path or the package's name. Node searches for a package from `from`, the absolute path of a
- * file. Throws the module's own error, or an error if loading takes too long.
+ * file. Throws the module's own error.
  */
 export async function defaultExportOf(module: string, from?: string): Promise<unknown> {
   if (!isHooked) {
@@ -40,17 +38,9 @@ export async function defaultExportOf(module: string, from?: string): Promise<un
       },
     });
   }
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    late.reject(new Error(`it hasn't loaded after ${LOADED_WITHIN_MS / 1_000} s. Does it wait for a promise that never settles?`));
-  }, LOADED_WITHIN_MS);
-  try {
-    if (from !== undefined) namedBy.set(module, pathToFileURL(from).href);
-    const loading = import(from === undefined ? pathToFileURL(module).href : module) as Promise<{ readonly default?: unknown }>;
-    return (await Promise.race([loading, late.promise])).default;
-  } finally {
-    clearTimeout(timer);
-  }
+  if (from !== undefined) namedBy.set(module, pathToFileURL(from).href);
+  const loading = import(from === undefined ? pathToFileURL(module).href : module) as Promise<{ readonly default?: unknown }>;
+  return (await loading).default;
 }
 
 /** The place in a user's module that an error's stack names; undefined if it names none. */

@@ -1,5 +1,5 @@
 import { LineCounter, type ParsedNode, type YAMLMap, isScalar, parseDocument } from 'yaml';
-import { foreignBlank, slipIn, yamlSyntaxMessage } from './yaml-syntax.ts';
+import { yamlSyntaxMessage } from './yaml-syntax.ts';
 
 /** A configuration file in YAML 1.2. */
 export interface YamlFile {
@@ -35,16 +35,11 @@ export function yamlFile(text: string): YamlFile {
     // A screen name can be written with its @, which YAML reserves.
     .filter((error) => !(error.code === 'BAD_SCALAR_START' && text[error.pos[0]] === '@'))
     .toSorted((a, b) => a.pos[0] - b.pos[0]);
-  const codes = errors.map(({ code }) => code);
   const syntax = errors.map(({ code, pos: [offset] }) => ({ ...placeAt(offset), message: yamlSyntaxMessage(code, text, offset) }));
-  const slip = foreignBlank(text) ?? slipIn(text, codes);
   return {
-    root: syntax.length > 0 || slip !== undefined ? undefined : (document.contents ?? undefined),
+    root: syntax.length > 0 ? undefined : (document.contents ?? undefined),
     // One mistake can cause several errors on a line. The first one usually describes it best.
-    syntax:
-      slip === undefined
-        ? syntax.filter(({ line }, i) => syntax[i - 1]?.line !== line)
-        : [{ ...placeAt(slip.offset), message: slip.message }],
+    syntax: syntax.filter(({ line }, i) => syntax[i - 1]?.line !== line),
     placeAt: ([start]) => placeAt(start),
   };
 }

@@ -1,75 +1,9 @@
-import { type ErrorCode, isNode, parseDocument, visit } from 'yaml';
+import type { ErrorCode } from 'yaml';
 
 /** Describes a YAML error that begins at `offset`. Replaces the parser's message, because it can quote a secret from the text. */
 export function yamlSyntaxMessage(code: ErrorCode, text: string, offset: number): string {
-  if (text[offset] === '{' && text[offset - 1] === '$') {
-    if (isTypographicQuote(text[offset - 2])) return TYPOGRAPHIC;
-    return 'inside { } and [ ] a variable needs quotes. Write "${NAME}".';
-  }
+  if (text[offset] === '{' && text[offset - 1] === '$') return 'inside { } and [ ] a variable needs quotes. Write "${NAME}".';
   return MESSAGES[code];
-}
-
-const TYPOGRAPHIC = 'this quotation mark is typographic. Write a plain ".';
-
-/** Explains typographic quotes around a value, as word processors and chats insert them. Undefined if the value has none. */
-export function typographicQuotes(source: string): string | undefined {
-  return isTypographicQuote(source[0]) && isTypographicQuote(source.at(-1))
-    ? `is in typographic quotes (${source[0]} ${source.at(-1)}). Write plain ones (").`
-    : undefined;
-}
-
-function isTypographicQuote(character: string | undefined): boolean {
-  return character !== undefined && /[\u2018-\u201f\u00ab\u00bb\u2039\u203a]/.test(character);
-}
-
-interface Slip {
-  readonly offset: number;
-  readonly message: string;
-}
-
-/** A mistake that explains the parser's errors: an unclosed bracket or quote, or a tab as indentation. */
-export function slipIn(text: string, codes: readonly ErrorCode[]): Slip | undefined {
-  const [first] = codes;
-  if (codes.includes('TAB_AS_INDENT')) return blankSlip(text, /^(?: *)(\t)/gm, "a tab can't indent. Use spaces");
-  if (first === 'MISSING_CHAR' || first === 'BAD_INDENT') return unclosed(text);
-  return undefined;
-}
-
-/** Finds a character that looks like a space in a place where YAML requires a plain one. */
-export function foreignBlank(text: string): Slip | undefined {
-  return (
-    blankSlip(text, /^(?: *)([\u00a0\u2000-\u200b\u202f\u205f\u3000])/gmu, "a non-breaking space can't indent. Use plain spaces") ??
-    blankSlip(
-      text,
-      /^ *(?:- +)*[\w.-]+:([\u00a0\u2000-\u200b\u202f\u205f\u3000])/gmu,
-      'a non-breaking space follows this colon. Use a plain space',
-    )
-  );
-}
-
-function blankSlip(text: string, blank: RegExp, message: string): Slip | undefined {
-  const [first, ...more] = text.matchAll(blank);
-  if (first === undefined) return undefined;
-  const others = more.length === 0 ? '' : `, here and in ${more.length} more ${more.length === 1 ? 'line' : 'lines'}`;
-  return { offset: first.index + first[0].length - 1, message: `${message}${others}.` };
-}
-
-/** The unclosed quote, or else the innermost unclosed bracket. */
-function unclosed(text: string): Slip | undefined {
-  let quote: Slip | undefined;
-  let bracket: Slip | undefined;
-  visit(parseDocument(text, { prettyErrors: false, logLevel: 'error', keepSourceTokens: true }), (_, node) => {
-    const token = isNode(node) ? node.srcToken : undefined;
-    if (token?.type === 'flow-collection') {
-      const { source } = token.start;
-      if (token.end.length === 0) bracket = { offset: token.offset, message: `this ${source} isn't closed.` };
-    } else if (token?.type === 'double-quoted-scalar' || token?.type === 'single-quoted-scalar') {
-      const { source } = token;
-      const mark = source.charAt(0);
-      if (source.length === 1 || !source.endsWith(mark)) quote ??= { offset: token.offset, message: `this ${mark} isn't closed.` };
-    }
-  });
-  return quote ?? bracket;
 }
 
 const ALIAS = "anchors and aliases aren't supported here. Write the value out.";

@@ -4,7 +4,6 @@ import { type ParsedNode, type Scalar as ScalarNode, type YAMLMap, isMap, isSeq,
 import type { KeyPath } from './problem.ts';
 import { shownVariable, substituteVariables } from './variables.ts';
 import { type Range, pairsOf } from './yaml-file.ts';
-import { typographicQuotes } from './yaml-syntax.ts';
 
 /** Where a value comes from. */
 export interface Origin {
@@ -132,8 +131,6 @@ export class YamlValues {
     const isText = typeof value === 'string';
     const given = { text: source, names: [], unset: [], malformed: false };
     const { text, names, unset, malformed } = isText ? substituteVariables(source, this.#lookup) : given;
-    const slip = node.type === 'PLAIN' ? typographicQuotes(source) : undefined;
-    if (slip !== undefined) report(reading, origin, slip);
     for (const variable of new Set(unset))
       report(reading, origin, `uses ${shownVariable(variable)}, which isn't set. Export it, or put it into .env next to this file.`);
     if (malformed)

@@ -2,7 +2,6 @@ import { bearer, oauth1 } from '@headgate/auth';
 import { dropBoundaryDuplicates } from '@headgate/operators';
 import {
   type DefinedPipeline,
-  type OptionIssue,
   type PendingRecord,
   PipelineError,
   type PipelineIo,
@@ -187,26 +186,6 @@ function listedUser(text: string): UserChoice | string {
   return isScreenName(name) ? { screenName: name } : 'isn\'t a screen name. Write 1 to 50 letters, digits and "_", such as alpha.';
 }
 
-/** Warns of screen names that differ only in case: they are one user, crawled once. */
-function* otherCase(users: readonly UserChoice[]): Generator<OptionIssue> {
-  const inCapitals = users.filter(({ screenName }) => screenName !== undefined && screenName !== screenName.toLowerCase());
-  if (inCapitals.length === 0) return;
-  const spellings = new Map<string, string>();
-  const found: number[] = [];
-  for (const [i, one] of users.entries()) {
-    if (one.screenName === undefined) continue;
-    const label = userLabel(one);
-    const before = spellings.get(label);
-    if (before === undefined) spellings.set(label, one.screenName);
-    else if (before !== one.screenName) found.push(i);
-  }
-  const [first, ...others] = found;
-  if (first === undefined) return;
-  const more = others.length > 0 ? ` The same applies to ${others.length} more.` : '';
-  const message = `repeats an earlier entry in different case. Screen names aren't case-sensitive, so this user is crawled once.${more}`;
-  yield { path: ['users', first], message };
-}
-
 function signerOf(one: Credential) {
   return one.bearer === undefined ? oauth1(one.oauth1) : bearer(one.bearer);
 }
@@ -251,7 +230,6 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
   agreed: ({ limit }) => ({ ...limit }),
   *warnings(given) {
     yield* plainHttpWarning(given.baseUrl, ['baseUrl'], given);
-    yield* otherCase(given.users);
     for (const [i, { oauth1: keys }] of given.credentials.entries()) {
       if (keys?.token === undefined || keys.tokenSecret !== undefined) continue;
       const message = 'has no tokenSecret, so requests are signed with an empty one. Add tokenSecret, or write "" if it is empty.';
