@@ -1,6 +1,5 @@
 import type { Clock } from '@headgate/throttle';
 import { Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander';
-import type { CheckOptions } from './commands/check.ts';
 import type { CloseOptions, DeadLetterFilter } from './commands/dead-letters.ts';
 import type { CommandContext } from './commands/command-context.ts';
 import type { InitRestOptions } from './commands/init-rest.ts';
@@ -138,43 +137,22 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--header <name>', 'With --key: header that carries the key instead')
     .option('--query <name>', 'With --key: query parameter that carries the key instead')
     .action(async ({ force = false, rest, ...given }: { force?: boolean; rest?: string } & Omit<InitRestOptions, 'rest'>) => {
-      const [{ init }, { terminalPrompt }] = await Promise.all([import('./commands/init.ts'), import('./commands/terminal-prompt.ts')]);
-      const { cwd, env, stderr, stdin, terminal } = context();
-      const { HEADGATE_COMMAND: typed = 'headgate' } = env;
-      const { config: file = 'headgate.yaml' } = program.opts<{ config?: string }>();
       if (rest !== undefined) {
         const { initRest } = await import('./commands/init-rest.ts');
-        exit(await initRest({ ...given, rest }, { ...context(), file }));
+        exit(await initRest({ ...given, rest }, context()));
         return;
       }
       const [option] = Object.keys(given).filter((one) => !['config', 'json'].includes(one));
       if (option !== undefined) throw new UsageError(`init: --${option} needs --rest URL.`);
-      exit(await init({ file, cwd, force, stderr, command: typed, prompt: terminalPrompt({ input: stdin, output: terminal }) }));
+      const [{ init }, { terminalPrompt }] = await Promise.all([import('./commands/init.ts'), import('./commands/terminal-prompt.ts')]);
+      exit(await init(force, terminalPrompt(context()), context()));
     });
 
   command('check', 'Check the configuration, its secrets and what a run needs')
     .option('--online', 'Also send one request per credential; it counts against the budget')
     .action(async ({ online = false }: { online?: boolean }) => {
-      const [{ check }, { environmentProbes }] = await Promise.all([
-        import('./commands/check.ts'),
-        import('./commands/environment-probes.ts'),
-      ]);
-      const own = context();
-      const { file, cwd, env, json, signal } = own;
-      const probes: CheckOptions['probes'] = (valid) => environmentProbes(valid, online, own);
-      exit(
-        await check({
-          file,
-          cwd,
-          env,
-          ...(own.importing !== undefined && { importing: own.importing }),
-          output: json ? own.stdout : plainOutput(own.stdout),
-          json,
-          online,
-          probes,
-          signal,
-        }),
-      );
+      const { check } = await import('./commands/check.ts');
+      exit(await check(online, context()));
     });
 
   command('schema', 'Write the JSON Schema of a topic, or of headgate.yaml for editors')
@@ -192,7 +170,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       if (stream !== undefined) {
         if (topic !== undefined) throw new UsageError('schema: --infer names a stream. Leave out the topic.');
         const { inferSchema } = await import('./commands/infer-schema.ts');
-        exit(await inferSchema({ stream, fields, pages }, context()));
+        exit(await inferSchema(stream, fields, pages, context()));
         return;
       }
       if (options.asyncapi === true) {
@@ -231,7 +209,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       if (kafka && !sandboxed) throw new UsageError('run: --kafka needs --sandbox. To use your own brokers, name them under topics.');
       if (sandboxed) {
         const { runSandbox } = await import('./commands/run-sandbox.ts');
-        exit(await runSandbox({ follow: flags.follow ?? false, kafka }, context()));
+        exit(await runSandbox(flags.follow ?? false, kafka, context()));
       } else {
         const [{ run }, { readConfig }] = await Promise.all([import('./commands/run.ts'), import('./commands/command-context.ts')]);
         exit(await run({ follow: false, ...flags, config: await readConfig(context()) }, context()));
@@ -243,7 +221,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--for <field=value>', 'Field of the job, such as owner=nodejs; repeatable', collect, [])
     .action(async (stream: string, { for: fields }: { for: string[] }) => {
       const { tryStream } = await import('./commands/try.ts');
-      exit(await tryStream({ stream, fields }, context()));
+      exit(await tryStream(stream, fields, context()));
     });
 
   command('enqueue', 'Add jobs to a requests topic, from arguments or from stdin, one per line')
@@ -255,7 +233,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--author <name>', 'Author to look up (books only); repeatable', collect, [])
     .action(async (pipeline: string, entries: string[], { author }: { author: string[] }) => {
       const { enqueue } = await import('./commands/enqueue.ts');
-      exit(await enqueue({ pipeline, entries, authors: author }, context()));
+      exit(await enqueue(pipeline, entries, author, context()));
     });
 
   command('cancel', 'Withdraw jobs that no run has started, by key; stop the run first')
@@ -263,7 +241,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .argument('<key>', 'Key of the jobs, such as @alpha')
     .action(async (of: string, key: string) => {
       const { cancel } = await import('./commands/cancel.ts');
-      exit(await cancel({ of, key }, context()));
+      exit(await cancel(of, key, context()));
     });
 
   command('read', 'Write committed records of a topic: as lines, or as a table in NDJSON, CSV or Parquet')

@@ -8,15 +8,8 @@ import { countWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { type CommandContext, commandsFor, createTopics, openLog, definitionIn } from './command-context.ts';
 
-export interface CancelOptions {
-  /** Name of the pipeline. */
-  readonly of: string;
-  /** Key of the jobs to withdraw. */
-  readonly key: string;
-}
-
-/** Withdraws jobs that have this key and that no run has started. Resolves to the exit code: 1 if it withdrew none. */
-export async function cancel({ of, key }: CancelOptions, context: CommandContext): Promise<number> {
+/** Withdraws jobs of a pipeline that have this key and that no run has started. Resolves to the exit code: 1 if it withdrew none. */
+export async function cancel(of: string, key: string, context: CommandContext): Promise<number> {
   const { stderr, clock, signal } = context;
   const config = await openConfig(context);
   const { pipelines } = config;
@@ -24,9 +17,9 @@ export async function cancel({ of, key }: CancelOptions, context: CommandContext
   const definition = definitionIn(config, of, 'cancel');
   const { group } = topics;
   const names = topicNames(topics);
-  const log = await openLog(context, topics);
+  await using log = await openLog(context, topics);
   try {
-    await createTopics(context, { log, config: { topics, pipelines, definitions: [definition] } });
+    await createTopics(context, log, { topics, pipelines, definitions: [definition] });
     const lanes = await lanesInLog(log, topics, definition.name);
     const { canceled, begun } = await cancelJobs({ log, pipeline: definedTopics(definition), key, group, lanes, names, clock, signal });
     const stay =
@@ -40,7 +33,5 @@ export async function cancel({ of, key }: CancelOptions, context: CommandContext
     const why = 'A run holds the lanes of these jobs. Stop it, cancel the job, then start the run again: it resumes where it stopped.';
     stderr.write(`headgate: no job was canceled. ${failureText(error)} ${why}\n`);
     return 1;
-  } finally {
-    await log.close();
   }
 }

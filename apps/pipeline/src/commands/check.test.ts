@@ -1,7 +1,9 @@
+import { PassThrough } from 'node:stream';
+import { systemClock } from '@headgate/throttle';
 import { expect, test } from 'vitest';
 import { BOOKS, ENV, FOLLOWERS, configFolder } from '../config/config-folder.fixture.ts';
 import { check } from './check.ts';
-import type { CheckOptions, Probe } from './check.ts';
+import type { Probe, ValidSections } from './check.ts';
 
 const REFUSED: Probe = {
   name: 'kafka 127.0.0.1:9092',
@@ -9,11 +11,26 @@ const REFUSED: Probe = {
 };
 const FINE: Probe = { name: 'topic log', run: async () => ({ ok: true, message: 'can be written' }) };
 
-async function checked(yaml: string, options: Partial<CheckOptions> = {}): Promise<{ code: number; text: string }> {
+interface Given {
+  readonly file?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly json?: boolean;
+  readonly online?: boolean;
+  readonly signal?: AbortSignal;
+  readonly probes?: (valid: ValidSections) => Probe[];
+}
+
+async function checked(yaml: string, { probes = () => [], online = false, ...given }: Given = {}): Promise<{ code: number; text: string }> {
   const cwd = await configFolder({ 'headgate.yaml': yaml });
   let text = '';
-  const output = { write: (more: string): unknown => (text += more) };
-  const code = await check({ cwd, env: ENV, probes: () => [], output, ...options });
+  const stdout = new PassThrough({ encoding: 'utf8' }).on('data', (more: string) => (text += more));
+  const streams = { stdin: new PassThrough(), stdout, stderr: new PassThrough(), terminal: new PassThrough() };
+  const { signal } = new AbortController();
+  const code = await check(
+    online,
+    { ...streams, file: 'headgate.yaml', cwd, env: ENV, clock: systemClock(), signal, json: false, ...given },
+    probes,
+  );
   return { code, text };
 }
 
@@ -78,7 +95,7 @@ no problems, 1 warning
 });
 
 test('a failed environment exits with 1, even if a probe throws', async () => {
-  const probes = (): readonly Probe[] => [{ name: 'sqlite', run: () => Promise.reject(new Error('the disk is full. Make room.')) }];
+  const probes = (): Probe[] => [{ name: 'sqlite', run: () => Promise.reject(new Error('the disk is full. Make room.')) }];
   expect(await checked(BOOKS, { probes })).toEqual({
     code: 1,
     text: 'headgate.yaml\n  no problems in this file\nenvironment\n  sqlite   the disk is full. Make room.\n1 problem\n',
@@ -103,7 +120,7 @@ test('a missing file exits with 2', async () => {
 });
 
 test('a warning of a probe is not a problem; its lines are aligned under the first', async () => {
-  const probes = (): readonly Probe[] => [{ ...FINE, run: async () => ({ ok: true, message: 'answers\nand more', warnings: ['small.'] }) }];
+  const probes = (): Probe[] => [{ ...FINE, run: async () => ({ ok: true, message: 'answers\nand more', warnings: ['small.'] }) }];
   expect(await checked(BOOKS, { probes })).toEqual({
     code: 0,
     text: `headgate.yaml

@@ -1,11 +1,14 @@
 import type { Pipeline } from '@headgate/pipeline';
 import { ConfigError, ifValid } from '../config/config-error.ts';
-import { type ConfigFileOptions, openConfig } from '../config/config-file.ts';
+import { openConfig } from '../config/config-file.ts';
 import { formatProblems, messageColumnOf } from '../config/format-problems.ts';
 import type { Problem } from '../config/problem.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import type { OpenDeadLetters } from '../status/open-dead-letters.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
+import { plainOutput } from '../status/text/plain-output.ts';
+import type { CommandContext } from './command-context.ts';
+import { environmentProbes } from './environment-probes.ts';
 
 /** A check of something outside the configuration file that a run needs. */
 export interface Probe {
@@ -23,18 +26,6 @@ export interface ProbeResult {
   readonly warnings?: readonly string[];
   /** Open dead letters by pipeline and code. Only the log's probe counts them. */
   readonly openDeadLetters?: OpenDeadLetters;
-}
-
-export interface CheckOptions extends ConfigFileOptions {
-  /** Whether the text report notes that the probes send requests to the services. Default: false. */
-  readonly online?: boolean;
-  /** Returns the probes for the sections of the configuration that have no problems. */
-  readonly probes: (valid: ValidSections) => readonly Probe[];
-  readonly output: { readonly write: (text: string) => unknown };
-  /** Writes the report as one line of JSON. Default: false. */
-  readonly json?: boolean;
-  /** Ends the checks when it aborts. `check` then throws its reason. Default: never. */
-  readonly signal?: AbortSignal;
 }
 
 /** The sections of a configuration that can be checked against their environment. */
@@ -62,17 +53,20 @@ interface CheckReport {
 type Outcome = Required<Omit<ProbeResult, 'openDeadLetters'>>;
 
 /**
- * Reports on the configuration and its environment. Resolves to the exit code: 0, 1 if only the environment has problems, 2 if the
- * configuration is wrong or can't be read.
+ * Reports on the configuration and its environment. `online`: also sends one request per credential. `probesOf` returns the probes for the
+ * sections without problems. Resolves to the exit code: 0, 1 if only the environment has problems, 2 if the configuration is wrong or can't
+ * be read.
  */
-export async function check({ online = false, probes, output, json = false, signal, ...open }: CheckOptions): Promise<number> {
+export async function check(online: boolean, context: CommandContext, probesOf = environmentProbes): Promise<number> {
+  const { json, stdout, signal } = context;
+  const output = json ? stdout : plainOutput(stdout);
   const say = (text: string): void => void (json || output.write(`${text}\n`));
-  const { file, problems, warnings, valid, message } = await read(open);
-  const list = valid === undefined ? [] : probes(valid);
+  const { file, problems, warnings, valid, message } = await read(context);
+  const list = valid === undefined ? [] : probesOf(valid, online, context);
   const nameColumn = 2 + Math.max(0, ...list.map((probe) => probe.name.length)) + 3;
   const found = problems.length + warnings.length;
   const column = Math.max(nameColumn, found === 0 ? 0 : messageColumnOf([...problems, ...warnings]));
-  say(message ?? formatProblems({ fileName: file, problems, warnings, messageColumn: column }).trimEnd());
+  say(message ?? formatProblems(file, problems, warnings, column).trimEnd());
   if (found === 0) say('  no problems in this file');
   if (online && valid !== undefined) say(spending(valid));
   if (list.length > 0) say('environment');
@@ -113,9 +107,9 @@ interface Reading {
   readonly message?: string;
 }
 
-async function read(options: ConfigFileOptions): Promise<Reading> {
+async function read(context: CommandContext): Promise<Reading> {
   try {
-    const config = await openConfig(options);
+    const config = await openConfig(context);
     const { name, problems, warnings, pipelines } = config;
     return { file: name, problems, warnings, valid: { topics: ifValid(() => config.topics()), pipelines } };
   } catch (error) {
@@ -136,11 +130,11 @@ function spending({ pipelines }: ValidSections): string {
     : `--online: sends up to one request, recorded in the log, for each of: ${spent.join(', ')}`;
 }
 
-async function outcome(probe: Probe, signal: AbortSignal | undefined): Promise<Outcome & Pick<ProbeResult, 'openDeadLetters'>> {
+async function outcome(probe: Probe, signal: AbortSignal): Promise<Outcome & Pick<ProbeResult, 'openDeadLetters'>> {
   try {
     return { warnings: [], ...(await probe.run()) };
   } catch (error) {
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     return { ok: false, message: error instanceof Error ? error.message : 'failed for an unknown reason.', warnings: [] };
   }
 }

@@ -9,8 +9,7 @@ import type { TopicsConfig } from '../config/topics-section.ts';
 import { formatProblems, sayProblem } from '../config/format-problems.ts';
 import type { Importing } from '../config/user-module.ts';
 import { logExists, openTopicLog } from '../run/open-topic-log.ts';
-import { type PrepareTopicsOptions, prepareTopics } from '../run/topics.ts';
-import type { CommandFor } from '../status/open-dead-letters.ts';
+import { type ConfigOfLog, prepareTopics } from '../run/topics.ts';
 import { noPipeline } from './usage-error.ts';
 import { logOutageLabel, logEventWords } from '../status/format-outage.ts';
 import { jsonMessage } from '../status/text/json-message.ts';
@@ -42,9 +41,10 @@ export interface CommandContext {
 }
 
 /** Returns a function that creates a command line as the user types it. In a clone of the repository, the command has another name. */
-export function commandsFor({ env, file }: Pick<CommandContext, 'env' | 'file'>): CommandFor {
+export function commandsFor({ env, file }: Pick<CommandContext, 'env' | 'file'>): (command: string, argument?: string) => string {
   const program = env['HEADGATE_COMMAND'] ?? 'headgate';
-  return (command, argument) => `${program} ${command} ${argument}${file === DEFAULT_FILE ? '' : ` --config ${file}`}`;
+  const ofFile = file === DEFAULT_FILE ? '' : `--config ${file}`;
+  return (command, argument = '') => [program, command, argument, ofFile].filter((part) => part !== '').join(' ');
 }
 
 /** Reads the whole configuration, and prints warnings about it to stderr, with `--json` as log lines. Throws a `ConfigError` if it has errors. */
@@ -56,7 +56,7 @@ export async function readConfig(context: CommandContext): Promise<Config> {
   if (json) {
     const at = clock.epochMs();
     for (const warning of warnings) stderr.write(jsonMessage('warn', at, { event: 'config' }, safeText(sayProblem(file, warning), 2_000)));
-  } else if (warnings.length > 0) stderr.write(formatProblems({ fileName: file, problems: [], warnings }));
+  } else if (warnings.length > 0) stderr.write(formatProblems(file, [], warnings));
   return config;
 }
 
@@ -64,8 +64,8 @@ export async function readConfig(context: CommandContext): Promise<Config> {
  * Creates the missing topics. Prints the warnings of `prepareTopics` to stderr only if it has created a topic. Throws as `prepareTopics`
  * does.
  */
-export async function createTopics({ stderr }: Pick<CommandContext, 'stderr'>, options: PrepareTopicsOptions): Promise<void> {
-  const { created, warnings } = await prepareTopics(options);
+export async function createTopics({ stderr }: Pick<CommandContext, 'stderr'>, log: TopicLog, config: ConfigOfLog): Promise<void> {
+  const { created, warnings } = await prepareTopics(log, config);
   if (created.length > 0) for (const message of warnings) stderr.write(`${message}\n`);
 }
 

@@ -47,7 +47,7 @@ export async function deadLetters(choice: DeadLetterFilter, context: CommandCont
   const pipeline = chosen('dead-letters', choice.of, config);
   const topic = names(`${pipeline}.dead-letters`);
   await using log = await openLogToRead(context, topics);
-  const output = pacedOutput({ stream: stdout, signal });
+  const output = pacedOutput(stdout, signal);
   const groups = new Map<string, DeadLetterGroup>();
   let isAny = false;
   const where = { pipeline, group: topics.group, names, signal: output.over };
@@ -124,19 +124,15 @@ async function closing(
   const { pipelines } = config;
   const names = topicNames(topics);
   const topic = names(`${definition.name}.dead-letters`);
-  const log = choice.dryRun === true ? await openLogToRead(context, topics) : await openLog(context, topics);
+  await using log = choice.dryRun === true ? await openLogToRead(context, topics) : await openLog(context, topics);
   if (log === undefined) {
     stderr.write(`${noneOpen(topic, choice, context)}\n`);
     return 0;
   }
-  try {
-    if (choice.dryRun !== true) await createTopics(context, { log, config: { topics, pipelines, definitions: [definition] } });
-    const where = (deadLetter: OpenDeadLetter): boolean => isChosen(deadLetter, choice);
-    stderr.write(`${await close({ log, group: topics.group, names, signal, where, definition, topic })}\n`);
-    return signal.aborted ? 130 : 0;
-  } finally {
-    await log.close();
-  }
+  if (choice.dryRun !== true) await createTopics(context, log, { topics, pipelines, definitions: [definition] });
+  const where = (deadLetter: OpenDeadLetter): boolean => isChosen(deadLetter, choice);
+  stderr.write(`${await close({ log, group: topics.group, names, signal, where, definition, topic })}\n`);
+  return signal.aborted ? 130 : 0;
 }
 
 /** The name of the pipeline that the user has named, perhaps by its dead-letters topic. Throws a `UsageError` for an unknown one. */

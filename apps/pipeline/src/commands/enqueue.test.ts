@@ -114,10 +114,15 @@ async function newPlace(topics: readonly NewTopicSpec[] = []): Promise<(...entri
     const stderr = new PassThrough({ encoding: 'utf8' });
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr, terminal: stderr };
     const { signal } = new AbortController();
-    await enqueue(
-      { pipeline: 'followers', entries, authors: [] },
-      { ...streams, file: 'headgate.yaml', cwd, env: ENV, clock: systemClock(), signal, json: false },
-    );
+    await enqueue('followers', entries, [], {
+      ...streams,
+      file: 'headgate.yaml',
+      cwd,
+      env: ENV,
+      clock: systemClock(),
+      signal,
+      json: false,
+    });
     return String(stderr.read());
   };
 }
@@ -160,21 +165,18 @@ async function taken(outcome: Promise<unknown>, refusal: new (...args: never[]) 
 async function enqueued(entries: readonly string[], authors: readonly string[] = [], stdin: string = '') {
   const service = authors.length > 0 ? 'books' : 'followers';
   const cwd = await configFolder({ 'headgate.yaml': `topics: { driver: sqlite, file: ./headgate.db }\n${FOLLOWERS}` });
-  const said = enqueue(
-    { pipeline: service, entries, authors },
-    {
-      file: 'headgate.yaml',
-      cwd,
-      env: ENV,
-      stdin: new PassThrough().end(stdin),
-      stdout: new PassThrough(),
-      stderr: new PassThrough(),
-      terminal: new PassThrough(),
-      clock: systemClock(),
-      signal: new AbortController().signal,
-      json: false,
-    },
-  );
+  const said = enqueue(service, entries, authors, {
+    file: 'headgate.yaml',
+    cwd,
+    env: ENV,
+    stdin: new PassThrough().end(stdin),
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
+    terminal: new PassThrough(),
+    clock: systemClock(),
+    signal: new AbortController().signal,
+    json: false,
+  });
   const log = async (): Promise<unknown[]> => {
     await Promise.allSettled([said]);
     await using opened = await sqliteTopicLog({ file: `${cwd}/headgate.db` });

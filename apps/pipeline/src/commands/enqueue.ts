@@ -6,19 +6,17 @@ import { countWords } from '../status/text/number-words.ts';
 import { type CommandContext, createTopics, openLog, definitionIn } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
-export interface EnqueueOptions {
-  readonly pipeline: string;
-  /**
-   * Jobs, each as a line of text. If there are neither entries nor authors, or the only entry is `-`, jobs are read from stdin, one per
-   * line.
-   */
-  readonly entries: readonly string[];
-  /** Names of authors (books only). */
-  readonly authors: readonly string[];
-}
-
-/** Adds jobs to a requests topic. Each becomes a new job, even if the topic already contains an equal one. Resolves to the exit code. */
-export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, context: CommandContext): Promise<number> {
+/**
+ * Adds jobs to a requests topic. `entries`: jobs, each as a line of text; without entries and authors, or with the only entry `-`, jobs are
+ * read from stdin, one per line. `authors`: names (books only). Each becomes a new job, even if the topic already contains an equal one.
+ * Resolves to the exit code.
+ */
+export async function enqueue(
+  pipeline: string,
+  entries: readonly string[],
+  authors: readonly string[],
+  context: CommandContext,
+): Promise<number> {
   const config = await openConfig(context);
   const { pipelines } = config;
   const topics = config.topics();
@@ -30,14 +28,10 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   const topic = topicNames(topics)(`${pipeline}.requests`);
   const requests = requestRecords(definition, lines, authors).map((request): NewRecord => ({ topic, ...request }));
   if (requests.length === 0) throw new UsageError('enqueue: nothing to add. Name jobs, or write them to stdin, one per line.');
-  const log = await openLog(context, topics);
-  try {
-    await createTopics(context, { log, config: { topics, pipelines, definitions: [definition] } });
-    // One append adds all jobs or none, so that the command can be repeated after an error.
-    await log.append(requests);
-  } finally {
-    await log.close();
-  }
+  await using log = await openLog(context, topics);
+  await createTopics(context, log, { topics, pipelines, definitions: [definition] });
+  // One append adds all jobs or none, so that the command can be repeated after an error.
+  await log.append(requests);
   // Jobs can be added for a pipeline that isn't configured yet.
   if (!config.pipelineNames.includes(pipeline))
     context.stderr.write(`${context.file} has no ${pipeline} section; the jobs wait until it has one.\n`);

@@ -104,7 +104,7 @@ async function probeFolder(folder: string): Promise<ProbeResult> {
 async function checkOpenLog(log: TopicLog, config: ConfigOfLog, context: CommandContext): Promise<ProbeResult> {
   const { topics } = config;
   const found = topics.driver === 'sqlite' ? 'can be read and written' : 'answers';
-  const made = await prepareTopics({ log, config, validateOnly: true }).catch((error: unknown) => {
+  const made = await prepareTopics(log, config, true).catch((error: unknown) => {
     if (!(error instanceof MissingRightError)) throw error;
     return error;
   });

@@ -3,20 +3,11 @@ import { countWords } from '../status/text/number-words.ts';
 import { type CommandContext, readConfig } from './command-context.ts';
 import { requestOf, streamOf, triedPages } from './try.ts';
 
-export interface InferSchemaOptions {
-  /** Section and stream: `github.issues`. */
-  readonly stream: string;
-  /** Fields of the job, each as `owner=nodejs`. */
-  readonly fields: readonly string[];
-  /** Maximum pages to request. */
-  readonly pages: number;
-}
-
 /**
- * Requests pages of a stream, and writes the JSON Schema of their records to stdout, and what it guesses to stderr. Resolves to the exit code: 1 if
+ * Requests at most `most` pages of a stream, and writes the JSON Schema of their records to stdout, and what it guesses to stderr. Resolves to the exit code: 1 if
  * there are no records.
  */
-export async function inferSchema({ stream: of, fields, pages: most }: InferSchemaOptions, context: CommandContext): Promise<number> {
+export async function inferSchema(of: string, fields: readonly string[], most: number, context: CommandContext): Promise<number> {
   const { stdout, stderr, signal } = context;
   const config = await readConfig(context);
   const { pipeline, stream } = streamOf('schema --infer', of, config.pipelines);

@@ -3,13 +3,12 @@ import { dirname, resolve } from 'node:path';
 import type { Pipeline } from '@headgate/pipeline';
 import { type GuessedStream, guessStream } from '@headgate/rest';
 import { openConfig } from '../config/config-file.ts';
-import { DEFAULT_FILE } from '../config/default-file.ts';
 import { quoted } from '../config/problem.ts';
 import { readTextFile } from '../config/read-text-file.ts';
 import { flow } from '../config/json-schema.ts';
 import type { ConfigOfLog } from '../run/topics.ts';
 import { countWords } from '../status/text/number-words.ts';
-import type { CommandContext } from './command-context.ts';
+import { type CommandContext, commandsFor } from './command-context.ts';
 import { triedOnce } from './try.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -32,7 +31,7 @@ export interface InitRestOptions {
  * response that tells anything.
  */
 export async function initRest(options: InitRestOptions, context: CommandContext): Promise<number> {
-  const { file, cwd, env, stderr, signal } = context;
+  const { file, cwd, stderr, signal } = context;
   const path = resolve(cwd, file);
   const target = targetOf(options);
   const before = await readTextFile(path).catch((error: NodeJS.ErrnoException) => {
@@ -57,15 +56,14 @@ export async function initRest(options: InitRestOptions, context: CommandContext
   await mkdir(dirname(path), { recursive: true });
   if (before === undefined) await writeFile(path, added(guessed), { flag: 'wx' });
   else await appendFile(path, added(guessed));
-  const { HEADGATE_COMMAND: program = 'headgate' } = env;
-  const ofFile = file === DEFAULT_FILE ? '' : ` --config ${file}`;
+  const commandFor = commandsFor(context);
   const what = guessed.records === undefined && guessed.count === 1 ? 'one record' : countWords(guessed.count, 'record');
   stderr.write(
     [
       `${file}: added the section ${target.name}, from one response with ${what}. Next:`,
       '  1. Check the lines with "guess" against the documentation of the service, above all limit.',
-      `  2. ${program} try ${target.name}.${target.stream}${ofFile}`,
-      `  3. ${program} run${ofFile}`,
+      `  2. ${commandFor('try', `${target.name}.${target.stream}`)}`,
+      `  3. ${commandFor('run')}`,
       '',
     ].join('\n'),
   );

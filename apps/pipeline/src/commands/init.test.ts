@@ -19,6 +19,20 @@ class Said {
   }
 }
 
+interface Given {
+  readonly cwd: string;
+  readonly stderr: Said;
+  readonly force?: boolean;
+  readonly prompt?: Prompt;
+  readonly file?: string;
+  /** The command as the user types it. */
+  readonly command?: string;
+}
+
+async function inited({ cwd, stderr, force = false, prompt, file = 'headgate.yaml', command }: Given): Promise<number> {
+  return await init(force, prompt, { file, cwd, stderr, env: { HEADGATE_COMMAND: command } });
+}
+
 function answering(...answers: readonly string[]): Prompt & { readonly asked: string[] } {
   const asked: string[] = [];
   const prompt = async (question: string): Promise<string> => {
@@ -33,7 +47,7 @@ function answering(...answers: readonly string[]): Prompt & { readonly asked: st
 test('without a terminal both services are written, and the file loads as it is', async () => {
   const cwd = await configFolder({});
   const stderr = new Said();
-  expect(await init({ cwd, stderr })).toBe(0);
+  expect(await inited({ cwd, stderr })).toBe(0);
   const { config, warnings } = await loadConfig({ cwd, env: ENV });
   expect(warnings).toEqual([]);
   expect(followersOptions(config.pipelines)).toMatchObject({ baseUrl: 'https://api.example.com', users: [], emit: ['pages'] });
@@ -52,7 +66,7 @@ const OWN = /^issues: \{ use: \.\/issues\.ts \}$/m;
 
 test('every commented key can be uncommented', async () => {
   const cwd = await configFolder({});
-  await init({ cwd, stderr: new Said() });
+  await inited({ cwd, stderr: new Said() });
   const text = await readFile(join(cwd, 'headgate.yaml'), 'utf8');
   const uncommented = text.replaceAll(/^# (?=topics:|status:| {2})/gm, '').replaceAll(/^( *)# (?=[a-zA-Z]+: )/gm, '$1');
   // The template offers two `topics` sections and two kinds of address. This keeps Kafka and `baseUrl`.
@@ -81,7 +95,7 @@ test.each([
 ])('answers %j', async (answers, services, address) => {
   const cwd = await configFolder({});
   const prompt = answering(...answers);
-  expect(await init({ cwd, prompt, stderr: new Said() })).toBe(0);
+  expect(await inited({ cwd, prompt, stderr: new Said() })).toBe(0);
   expect(prompt.asked).toHaveLength(answers.length);
   const { config } = await loadConfig({ cwd, env: ENV });
   expect(config.pipelines.map(({ name }) => name)).toEqual(services);
@@ -91,7 +105,7 @@ test.each([
 test('creates the folder of a file, and shows the next command as typed here', async () => {
   const cwd = await configFolder({});
   const stderr = new Said();
-  expect(await init({ cwd, stderr, file: 'jobs/books.yaml', command: 'npm start --' })).toBe(0);
+  expect(await inited({ cwd, stderr, file: 'jobs/books.yaml', command: 'npm start --' })).toBe(0);
   expect(stderr.text).toContain('  4. npm start -- check --config jobs/books.yaml\n');
   expect(await readFile(join(cwd, 'jobs/books.yaml'), 'utf8')).toContain('books:');
 });
@@ -99,7 +113,7 @@ test('creates the folder of a file, and shows the next command as typed here', a
 test('an existing file is left alone, before anything is asked', async () => {
   const cwd = await configFolder({ 'headgate.yaml': 'mine' });
   const stderr = new Said();
-  expect(await init({ cwd, stderr, prompt: answering() })).toBe(2);
+  expect(await inited({ cwd, stderr, prompt: answering() })).toBe(2);
   expect(await readFile(join(cwd, 'headgate.yaml'), 'utf8')).toBe('mine');
   expect(stderr.text).toBe('headgate.yaml is there already and was left as it is. Overwrite it with: headgate init --force\n');
 });
@@ -108,32 +122,32 @@ test('a file that appears while questions are asked is left alone', async () => 
   const cwd = await configFolder({});
   const prompt = answering('books', '', '');
   const meanwhile: Prompt = async (question) => {
-    if (prompt.asked.length === 0) await init({ cwd, stderr: new Said() });
+    if (prompt.asked.length === 0) await inited({ cwd, stderr: new Said() });
     return prompt(question);
   };
   const { mtimeMs } = await stat(cwd);
   expect(mtimeMs).toBeGreaterThan(0);
-  expect(await init({ cwd, prompt: meanwhile, stderr: new Said() })).toBe(2);
+  expect(await inited({ cwd, prompt: meanwhile, stderr: new Said() })).toBe(2);
   expect(await readFile(join(cwd, 'headgate.yaml'), 'utf8')).toContain('followers:');
 });
 
 test('force overwrites', async () => {
   const cwd = await configFolder({ 'headgate.yaml': 'mine' });
-  expect(await init({ cwd, force: true, stderr: new Said() })).toBe(0);
+  expect(await inited({ cwd, force: true, stderr: new Said() })).toBe(0);
   expect(await readFile(join(cwd, 'headgate.yaml'), 'utf8')).toContain('followers:');
 });
 
 test('a folder that cannot be created is reported', async () => {
   const cwd = await configFolder({ no: 'a file' });
   const stderr = new Said();
-  expect(await init({ cwd, file: 'no/where.yaml', stderr })).toBe(2);
-  expect(stderr.text).toContain("no/where.yaml can't be written (ENOTDIR).");
+  expect(await inited({ cwd, file: 'no/where.yaml', stderr })).toBe(2);
+  expect(stderr.text).toContain("no/where.yaml can't be written (EEXIST).");
 });
 
 test('canceling leaves nothing behind', async () => {
   const cwd = await configFolder({});
   const stderr = new Said();
-  expect(await init({ cwd, prompt: answering('both'), stderr })).toBe(130);
+  expect(await inited({ cwd, prompt: answering('both'), stderr })).toBe(130);
   expect(await readdir(cwd)).toEqual([]);
   expect(stderr.text).toMatch(/^For any other JSON API: headgate init --rest URL \(press Ctrl-C first\)\n/u);
 });
@@ -141,9 +155,9 @@ test('canceling leaves nothing behind', async () => {
 test('a terminal is asked, anything else is not', async () => {
   const input = Object.assign(new PassThrough(), { isTTY: true });
   const output = Object.assign(new PassThrough(), { isTTY: true });
-  expect(terminalPrompt({ input: new PassThrough(), output })).toBeUndefined();
-  expect(terminalPrompt({ input, output: new PassThrough() })).toBeUndefined();
-  const prompt = terminalPrompt({ input, output });
+  expect(terminalPrompt({ stdin: new PassThrough(), terminal: output })).toBeUndefined();
+  expect(terminalPrompt({ stdin: input, terminal: new PassThrough() })).toBeUndefined();
+  const prompt = terminalPrompt({ stdin: input, terminal: output });
   const answer = prompt?.('Name? ');
   input.write('alpha\n');
   expect(await answer).toBe('alpha');

@@ -1,74 +1,53 @@
-import { access, mkdir, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { addressFlaw } from '../config/address.ts';
 import { configTemplate, templateVariables } from '../config/config-template.ts';
 import type { ConfigTemplateOptions } from '../config/config-template.ts';
+import { DEFAULT_FILE } from '../config/default-file.ts';
+import { type CommandContext, commandsFor } from './command-context.ts';
 import type { Prompt } from './terminal-prompt.ts';
-
-export interface InitOptions {
-  /** The file as the user named it. Default: headgate.yaml. */
-  readonly file?: string;
-  /** Base folder of a relative file. Default: the process's working folder. */
-  readonly cwd?: string;
-  /** Whether to overwrite an existing file. Default: false. */
-  readonly force?: boolean;
-  /** Asks on a terminal. Default: no questions, and both services with example addresses. */
-  readonly prompt?: Prompt | undefined;
-  readonly stderr: { readonly write: (text: string) => unknown };
-  /** The command as the user types it. Default: `headgate`. */
-  readonly command?: string;
-}
 
 const EXAMPLES = { followers: 'https://api.example.com', books: 'https://books.example.com' };
 
 /**
- * Writes a commented headgate.yaml, without secrets. Resolves to the exit code: 0, 2 if the file already exists or can't be written, 130 if
- * the questions end early.
+ * Writes a commented headgate.yaml, without secrets. `force`: overwrites an existing file. `prompt` asks on a terminal; without it, both
+ * services are written with example addresses. Resolves to the exit code: 0, 2 if the file already exists or can't be written, 130 if the
+ * questions end early.
  */
-export async function init({
-  file = 'headgate.yaml',
-  cwd = process.cwd(),
-  force = false,
-  prompt,
-  stderr,
-  command = 'headgate',
-}: InitOptions): Promise<number> {
+export async function init(force: boolean, prompt: Prompt | undefined, context: InitContext): Promise<number> {
+  const { file, cwd, stderr } = context;
   const path = resolve(cwd, file);
   // Refuses before any question is asked. Without `force`, the write also refuses to overwrite a file.
-  if (!force && (await exists(path))) return alreadyThere({ file, stderr, command });
+  if (!force && existsSync(path)) return alreadyThere(context);
   let answers: ConfigTemplateOptions;
   try {
-    if (prompt !== undefined) stderr.write(`${otherApi(command)} (press Ctrl-C first)\n`);
+    if (prompt !== undefined) stderr.write(`${otherApi(context)} (press Ctrl-C first)\n`);
     answers = prompt === undefined ? everything() : await ask(prompt, stderr);
   } catch {
     stderr.write('\nNothing was written.\n');
     return 130;
   }
   try {
-    await makeFolder(dirname(path));
+    await mkdir(dirname(path), { recursive: true });
     await writeFile(path, configTemplate(answers), { flag: force ? 'w' : 'wx' });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'EEXIST') return alreadyThere({ file, stderr, command });
-    stderr.write(`${file} can't be written (${String(code)}). Check that the folder exists and that you may write to it.\n`);
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && existsSync(path)) return alreadyThere(context);
+    stderr.write(`${file} can't be written (${code}). Check that the folder exists and that you may write to it.\n`);
     return 2;
   }
-  stderr.write(nextSteps(file, answers, prompt !== undefined, command));
+  stderr.write(nextSteps(answers, prompt !== undefined, context));
   return 0;
 }
 
-/** Creates the folder of the file. Throws `EEXIST` as `ENOTDIR`, because the caller takes `EEXIST` for an existing configuration file. */
-async function makeFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true }).catch((cause: NodeJS.ErrnoException) => {
-    throw Object.assign(new Error(cause.message, { cause }), { code: cause.code === 'EEXIST' ? 'ENOTDIR' : cause.code });
-  });
-}
+type InitContext = Pick<CommandContext, 'file' | 'cwd' | 'env' | 'stderr'>;
 
 function everything(): ConfigTemplateOptions {
   return { followers: { baseUrl: EXAMPLES.followers }, books: { baseUrl: EXAMPLES.books, plan: 'default' } };
 }
 
-async function ask(prompt: Prompt, stderr: InitOptions['stderr']): Promise<ConfigTemplateOptions> {
+async function ask(prompt: Prompt, stderr: InitContext['stderr']): Promise<ConfigTemplateOptions> {
   const services = await untilKnown('Which services: followers, books or both? [both] ', ['both', 'followers', 'books'] as const);
   return {
     ...(services === 'books' ? {} : { followers: { baseUrl: await address('Address of the followers service', EXAMPLES.followers) } }),
@@ -99,31 +78,24 @@ async function ask(prompt: Prompt, stderr: InitOptions['stderr']): Promise<Confi
   }
 }
 
-function alreadyThere({ file, stderr, command }: Required<Pick<InitOptions, 'file' | 'stderr' | 'command'>>): number {
-  const config = file === 'headgate.yaml' ? '' : ` --config ${file}`;
-  stderr.write(`${file} is there already and was left as it is. Overwrite it with: ${command} init --force${config}\n`);
+function alreadyThere(context: InitContext): number {
+  const { file, stderr } = context;
+  stderr.write(`${file} is there already and was left as it is. Overwrite it with: ${commandsFor(context)('init', '--force')}\n`);
   return 2;
 }
 
-function nextSteps(file: string, answers: ConfigTemplateOptions, asked: boolean, command: string): string {
+function nextSteps(answers: ConfigTemplateOptions, asked: boolean, context: InitContext): string {
   const variables = templateVariables(answers);
   const wishes = [...(answers.followers ? ['users'] : []), ...(answers.books ? ['isbns and authors'] : [])].join(', ');
   const steps = [
     ...(asked ? [] : ['put the addresses of your services into it, or remove a service']),
     `export ${variables.join(' and ')}, or put ${variables.length > 1 ? 'them' : 'it'} into .env`,
     `fill in ${wishes}`,
-    `${command} check${file === 'headgate.yaml' ? '' : ` --config ${file}`}`,
+    commandsFor(context)('check'),
   ];
-  return `${file} is written. Next:\n${steps.map((step, index) => `  ${index + 1}. ${step}\n`).join('')}${otherApi(command)}\n`;
+  return `${context.file} is written. Next:\n${steps.map((step, index) => `  ${index + 1}. ${step}\n`).join('')}${otherApi(context)}\n`;
 }
 
-function otherApi(command: string): string {
-  return `For any other JSON API: ${command} init --rest URL`;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
+function otherApi(context: InitContext): string {
+  return `For any other JSON API: ${commandsFor({ ...context, file: DEFAULT_FILE })('init', '--rest URL')}`;
 }

@@ -25,9 +25,7 @@ export function onlineProbes(valid: ValidSections, context: CommandContext, isLo
     if (!canProbe) return [{ name, run: () => Promise.resolve(unknown) }];
     return (credentials ?? [undefined]).map((credential, i): Probe => {
       const run = async (): Promise<ProbeResult> =>
-        topics !== undefined && isLogUsable()
-          ? await probeNoted({ pipeline, credential: i, config: { topics, pipelines }, context })
-          : notNoted;
+        topics !== undefined && isLogUsable() ? await probeNoted(pipeline, i, { topics, pipelines }, context) : notNoted;
       return { name: credential === undefined ? name : `${name} ${credential}`, run };
     });
   });
@@ -38,17 +36,8 @@ const notNoted: ProbeResult = {
   message: "not tested: its request couldn't be recorded in the log, so a run would not count it",
 };
 
-export interface NotedOptions {
-  readonly pipeline: Pipeline;
-  /** Index of the tested credential among the pipeline's credentials. */
-  readonly credential: number;
-  readonly config: ConfigOfLog;
-  readonly context: Pick<CommandContext, 'clock' | 'signal'>;
-}
-
-async function probeNoted(options: NotedOptions & { readonly context: CommandContext }): Promise<ProbeResult> {
-  const { pipeline, credential, context } = options;
-  const result = await noted(options, async (journal, within) => {
+async function probeNoted(pipeline: Pipeline, credential: number, config: ConfigOfLog, context: CommandContext): Promise<ProbeResult> {
+  const result = await noted(pipeline, credential, config, context, async (journal, within) => {
     return await answerOf(pipeline, credential, { ...context, journal }, (probed) => within(PROBED_WITHIN_MS, probed));
   });
   if (!(result instanceof LaneHeldError)) return result;
@@ -57,18 +46,21 @@ async function probeNoted(options: NotedOptions & { readonly context: CommandCon
 }
 
 /**
- * Calls `ask` with the journal of the credential's lane, so that the next run counts its requests. Resolves to the error if a run holds the
- * lane.
+ * Calls `ask` with the journal of the credential's lane, so that the next run counts its requests. `credential`: index among the pipeline's.
+ * Resolves to the error if a run holds the lane.
  */
 export async function noted<Result>(
-  { pipeline, credential, config, context: { clock, signal } }: NotedOptions,
+  pipeline: Pipeline,
+  credential: number,
+  config: ConfigOfLog,
+  { clock, signal }: Pick<CommandContext, 'clock' | 'signal'>,
   ask: (journal: Journal, within: Within) => Promise<Result>,
 ): Promise<Result | LaneHeldError> {
   const { topics } = config;
   const names = topicNames(topics);
   return await withLog({ topics, clock }, async (log, within) => {
     const opening = async (): ReturnType<typeof openJournalledLane> => {
-      await prepareTopics({ log, config });
+      await prepareTopics(log, config);
       const lanes = await lanesInLog(log, topics, pipeline.name);
       const number = pipeline.credentials === undefined ? 0 : credential % lanes;
       return await openJournalledLane({ log, group: topics.group, lanes, names, clock, pipeline, number, signal, onlyIfFree: true });

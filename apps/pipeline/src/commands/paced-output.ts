@@ -1,13 +1,5 @@
 import { once } from 'node:events';
 
-export interface PacedOutputOptions {
-  readonly stream: NodeJS.WritableStream;
-  /** Aborting ends the output. */
-  readonly signal: AbortSignal;
-  /** Whether a closed pipe is an error. Default: false, because a reader such as `head` closes the pipe when it has read enough. */
-  readonly failsWhenClosed?: boolean;
-}
-
 /** Thrown if records couldn't be written to a file or to stdout. */
 export class OutputError extends Error {
   override readonly name = 'OutputError';
@@ -31,7 +23,11 @@ export interface PacedOutput {
 
 export type Sink = Pick<PacedOutput, 'write'>;
 
-export function pacedOutput({ stream, signal, failsWhenClosed = false }: PacedOutputOptions): PacedOutput {
+/**
+ * `signal` ends the output. `failsWhenClosed`: a closed pipe is an error. Otherwise it isn't, because a reader such as `head` closes the pipe
+ * when it has read enough.
+ */
+export function pacedOutput(stream: NodeJS.WritableStream, signal: AbortSignal, failsWhenClosed = false): PacedOutput {
   const gone = new AbortController();
   const over = AbortSignal.any([signal, gone.signal]);
   let failure: NodeJS.ErrnoException | undefined;

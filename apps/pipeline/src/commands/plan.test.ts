@@ -32,7 +32,12 @@ async function commandsIn(cwd: string) {
       return await text(stdout);
     },
     add: async (...jobs: readonly object[]) =>
-      await enqueue({ pipeline: 'blog', entries: jobs.map((job) => JSON.stringify(job)), authors: [] }, context(new PassThrough())),
+      await enqueue(
+        'blog',
+        jobs.map((job) => JSON.stringify(job)),
+        [],
+        context(new PassThrough()),
+      ),
   };
 }
 

@@ -33,7 +33,7 @@ export async function plan(context: CommandContext): Promise<number> {
   const config = await readConfig(context);
   const { pipelines, topics } = config;
   await using opened = await openLogToRead(context, topics);
-  const partitions = opened === undefined ? new Map<string, number>() : await partitionsOf({ log: opened, config });
+  const partitions = opened === undefined ? new Map<string, number>() : await partitionsOf(opened, config);
   const log = logView(opened, partitions);
   const left = await leftToDo({ log, pipelines, group: topics.group, lanes: topics.lanes, names: topicNames(topics), clock, env });
   const now = clock.epochMs();

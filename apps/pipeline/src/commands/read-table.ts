@@ -55,7 +55,7 @@ export async function writeTable(
   // Two commands can write to the same file at the same time, so each has its own partial file.
   const partial = target?.isStream === true ? target.path : `${path}.${process.pid}-${randomBytes(4).toString('hex')}.part`;
   const stream: NodeJS.WritableStream & { destroy?(): unknown } = path === undefined ? stdout : createWriteStream(partial);
-  const output = pacedOutput({ stream, signal, failsWhenClosed: path !== undefined });
+  const output = pacedOutput(stream, signal, path !== undefined);
   const { over } = output;
   try {
     const table = new Table(schema, format, output);

@@ -79,7 +79,7 @@ export async function read(
     }
   };
   if (format !== undefined) return await writeTable(records, { topic, schema: valueSchemaOf(topic, config), format, out, topics }, context);
-  const output = pacedOutput({ stream: stdout, signal });
+  const output = pacedOutput(stdout, signal);
   let written = 0;
   for await (const record of records(output.over)) {
     await output.write(`${asLine(record)}\n`);

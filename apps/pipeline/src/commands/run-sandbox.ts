@@ -13,13 +13,6 @@ import type { CommandContext } from './command-context.ts';
 import { run } from './run.ts';
 import type { SandboxBroker } from './sandbox-broker.ts';
 
-export interface RunSandboxOptions {
-  /** Whether to keep running when no work is left. */
-  readonly follow: boolean;
-  /** Whether to write to a real Kafka broker. */
-  readonly kafka: boolean;
-}
-
 /** Folder of the sandbox's configuration and log. */
 const FOLDER = '.headgate';
 
@@ -43,9 +36,9 @@ const LIMIT = { requests: 15, windowMs: 6_000 };
 
 /**
  * Starts emulators of both services and runs a small job on them. First crawls the users in an earlier state, so that the forecast of the
- * job knows their sizes. Resolves to the exit code.
+ * job knows their sizes. `follow`: keeps running when no work is left. `kafka`: writes to a real Kafka broker. Resolves to the exit code.
  */
-export async function runSandbox({ follow, kafka }: RunSandboxOptions, context: CommandContext): Promise<number> {
+export async function runSandbox(follow: boolean, kafka: boolean, context: CommandContext): Promise<number> {
   const { cwd, signal, clock } = context;
   const now = (): number => clock.epochMs();
   const folder = resolve(cwd, FOLDER);
@@ -62,8 +55,8 @@ export async function runSandbox({ follow, kafka }: RunSandboxOptions, context: 
   await using books = await startBooks({ unknown: UNKNOWN, latencyMs: { min: 20, max: 120 }, now });
   if (broker === undefined) await startAfresh(join(folder, 'sandbox.db'));
   await writeForOwner(join(folder, '.env'), 'SANDBOX_TOKEN=a-token-of-the-sandbox\nSANDBOX_KEY=a-key-of-the-sandbox\n');
-  await crawlBefore({ file, broker }, context);
-  await writeForOwner(file, sandboxYaml({ broker, followersUrl: followers.url, booksUrl: books.url, limit: LIMIT, lists: true }));
+  await crawlBefore(file, broker, context);
+  await writeForOwner(file, sandboxYaml(broker, followers.url, books.url, LIMIT, true));
   const config = (await openConfig({ ...context, file })).all();
   const shown = { ...context, file: relative(cwd, file) || file };
   const where = broker === undefined ? `its log in ${join(FOLDER, 'sandbox.db')}` : `a real Kafka at ${broker.address}`;
@@ -81,10 +74,7 @@ function say({ stderr, json }: Pick<CommandContext, 'stderr' | 'json'>, text: st
 }
 
 /** Crawls the same users and authors in their earlier state, silently and with a large budget. */
-async function crawlBefore(
-  { file, broker }: { readonly file: string; readonly broker: SandboxBroker | undefined },
-  context: CommandContext,
-): Promise<void> {
+async function crawlBefore(file: string, broker: SandboxBroker | undefined, context: CommandContext): Promise<void> {
   const { clock, env, signal, deadline } = context;
   const limit = { requests: 1_000, windowMs: 1_000 };
   await using followers = await startFollowers({
@@ -92,11 +82,11 @@ async function crawlBefore(
     window: { kind: 'rolling', limit: limit.requests, windowMs: limit.windowMs },
   });
   await using books = await startBooks();
-  await writeForOwner(file, sandboxYaml({ broker, followersUrl: followers.url, booksUrl: books.urls.pro, limit, lists: false }));
+  await writeForOwner(file, sandboxYaml(broker, followers.url, books.urls.pro, limit, false));
   const config = (await openConfig({ ...context, file })).all();
   const { pipelines, topics } = config;
   await using log = await openTopicLog(topics, () => undefined);
-  await prepareTopics({ log, config });
+  await prepareTopics(log, config);
   const requests: Readonly<Record<string, readonly object[]>> = {
     followers: Object.keys(USERS).map((screenName) => ({ screenName })),
     books: AUTHORS.map((author) => ({ author })),
@@ -174,16 +164,14 @@ async function startAfresh(file: string): Promise<void> {
   for (const part of ['', '-wal', '-shm']) await rm(file + part, { force: true });
 }
 
-interface SandboxYamlOptions {
-  readonly broker: SandboxBroker | undefined;
-  readonly followersUrl: string;
-  readonly booksUrl: string;
-  readonly limit: { readonly requests: number; readonly windowMs: number };
-  /** Whether to write the configuration of the main run, with its users, ISBNs and authors, or the configuration of the earlier crawl. */
-  readonly lists: boolean;
-}
-
-function sandboxYaml({ broker, followersUrl, booksUrl, limit, lists }: SandboxYamlOptions): string {
+/** `lists`: writes the configuration of the main run, with its users, ISBNs and authors, instead of the one of the earlier crawl. */
+function sandboxYaml(
+  broker: SandboxBroker | undefined,
+  followersUrl: string,
+  booksUrl: string,
+  limit: { readonly requests: number; readonly windowMs: number },
+  lists: boolean,
+): string {
   return `# Written by \`headgate run --sandbox\`. The emulated services stop with that run; \`headgate read\` still works with this file.
 topics: ${broker?.topics ?? '{ driver: sqlite, file: ./sandbox.db }'}
 followers:

@@ -44,7 +44,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   const { config, key, again } = chosen(options);
   const { clock, env, signal, deadline, terminal, json } = context;
   const commandFor = commandsFor(context);
-  const viewer = runViewer({ clock, signal, about: runAbout(config, context.file) });
+  const viewer = runViewer(clock, signal, runAbout(config, context.file));
   // A terminal that reports 0 columns doesn't know its width.
   const live = terminal.isTTY === true && terminal.columns !== 0 && env['TERM'] !== 'dumb';
   const color = live && !env['NO_COLOR'];

@@ -1,16 +1,14 @@
 import { createInterface } from 'node:readline/promises';
+import type { CommandContext } from './command-context.ts';
 
 /** Asks one question; rejects when the user ends the input or presses Ctrl-C. */
 export type Prompt = (question: string) => Promise<string>;
 
-export interface TerminalPromptOptions {
-  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
-  /** Stream for questions. Use stderr, because stdout carries data. */
-  readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
-}
-
-/** Creates a prompt; undefined without a terminal, so that no command waits for answers that can't come. */
-export function terminalPrompt({ input, output }: TerminalPromptOptions): Prompt | undefined {
+/**
+ * Creates a prompt that asks on stderr, because stdout carries data; undefined without a terminal, so that no command waits for answers that
+ * can't come.
+ */
+export function terminalPrompt({ stdin: input, terminal: output }: Pick<CommandContext, 'stdin' | 'terminal'>): Prompt | undefined {
   if (input.isTTY !== true || output.isTTY !== true) return undefined;
   return async (question) => {
     const lines = createInterface({ input, output });

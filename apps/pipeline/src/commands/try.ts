@@ -11,17 +11,11 @@ import { type CommandContext, readConfig } from './command-context.ts';
 import { PROBED_WITHIN_MS, fullUntil, noted } from './online-probes.ts';
 import { UsageError } from './usage-error.ts';
 
-export interface TryOptions {
-  /** Section and stream: `github.issues`. */
-  readonly stream: string;
-  /** Fields of the job, each as `owner=nodejs`. */
-  readonly fields: readonly string[];
-}
-
 /**
- * Sends one request of a stream, and shows its records and the next request. Resolves to the exit code: 1 if there is no response to show.
+ * Sends one request of a stream, such as `github.issues`, and shows its records and the next request. `fields`: those of the job, each as
+ * `owner=nodejs`. Resolves to the exit code: 1 if there is no response to show.
  */
-export async function tryStream({ stream: of, fields }: TryOptions, context: CommandContext): Promise<number> {
+export async function tryStream(of: string, fields: readonly string[], context: CommandContext): Promise<number> {
   const { stdout, stderr, signal } = context;
   const config = await readConfig(context);
   const { pipeline, stream } = streamOf('try', of, config.pipelines);
@@ -61,7 +55,7 @@ export async function triedPages(
   context: Pick<CommandContext, 'clock' | 'env' | 'signal'>,
 ): Promise<TriedPages> {
   const { clock, env, signal } = context;
-  const tried = await noted({ pipeline, credential: 0, config, context }, async (journal, within) => {
+  const tried = await noted(pipeline, 0, config, context, async (journal, within) => {
     const io = { clock, env, signal, journal, credits: creditPool({ max: 1 }), onAttempt: () => undefined };
     const probe = pipeline.probe(io, 0, value);
     if (probe === undefined) throw new TypeError(`${pipeline.name} has a probe.`);

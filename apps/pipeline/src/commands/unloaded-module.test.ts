@@ -43,9 +43,9 @@ describe('a module that cannot be loaded, with names for its topics,', () => {
   });
 
   it.each<[string, (context: CommandContext) => Promise<number>]>([
-    ['enqueue', async (context) => await enqueue({ pipeline: 'api', entries: ['a'], authors: [] }, context)],
+    ['enqueue', async (context) => await enqueue('api', ['a'], [], context)],
     ['replay', async (context) => await replay({ of: 'api' }, context)],
-    ['cancel', async (context) => await cancel({ of: 'api', key: 'a' }, context)],
+    ['cancel', async (context) => await cancel('api', 'a', context)],
     ['schema --asyncapi', asyncapi],
     ['schema of its records', async (context) => await schemaOfTopic('issues', context)],
   ])('ends %s with the problem of the module alone', async (_, command) => {

@@ -21,7 +21,7 @@ api:
     issues: { get: "/repos/{repo}/issues", for: { repo: [x] }, key: $.id }
 `;
 const ENV = { TOKEN_A: 'token-value-1', TOKEN_B: 'token-value-2' };
-const job = (value: object) => ({ pipeline: 'api', entries: [JSON.stringify(value)], authors: [] });
+const enqueued = async (job: object, of: CommandContext) => await enqueue('api', [JSON.stringify(job)], [], of);
 
 /** A log with two lanes and one job of a section with `use: rest`, and the context of a command for which a variable isn't set. */
 async function place(yaml = YAML) {
@@ -38,7 +38,7 @@ async function place(yaml = YAML) {
     signal,
     json: false,
   });
-  expect(await enqueue(job({ stream: 'issues', repo: 'a' }), context(ENV))).toBe(0);
+  expect(await enqueued({ stream: 'issues', repo: 'a' }, context(ENV))).toBe(0);
   return {
     context: context({ TOKEN_A: ENV.TOKEN_A }),
     keys: async () => {
@@ -50,12 +50,12 @@ async function place(yaml = YAML) {
 
 describe('a variable that is not set in a section with use: rest, whose streams define its jobs and topics,', () => {
   it.each<[string, (context: CommandContext) => Promise<number>]>([
-    ['enqueue', async (context) => await enqueue(job({ stream: 'issues', repo: 'b' }), context)],
-    ['enqueue of an invalid job', async (context) => await enqueue(job({ nonsense: 1 }), context)],
+    ['enqueue', async (context) => await enqueued({ stream: 'issues', repo: 'b' }, context)],
+    ['enqueue of an invalid job', async (context) => await enqueued({ nonsense: 1 }, context)],
     ['replay', async (context) => await replay({ of: 'api' }, context)],
     ['replay --dry-run', async (context) => await replay({ of: 'api', dryRun: true }, context)],
     ['dismiss', async (context) => await dismiss({ of: 'api' }, context)],
-    ['cancel', async (context) => await cancel({ of: 'api', key: 'issues/a' }, context)],
+    ['cancel', async (context) => await cancel('api', 'issues/a', context)],
     ['schema --asyncapi', asyncapi],
     ['schema of its jobs', async (context) => await schemaOfTopic('api.requests', context)],
     ['schema of its records', async (context) => await schemaOfTopic('issues', context)],

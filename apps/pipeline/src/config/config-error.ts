@@ -23,7 +23,7 @@ export class ConfigError extends Error {
   readonly warnings: readonly Problem[];
 
   constructor({ fileName, problems = [], warnings = [], message, cause }: ConfigErrorOptions) {
-    super(message ?? formatProblems({ fileName, problems }).trimEnd(), cause === undefined ? {} : { cause });
+    super(message ?? formatProblems(fileName, problems).trimEnd(), cause === undefined ? {} : { cause });
     this.fileName = fileName;
     this.problems = problems;
     this.warnings = warnings;

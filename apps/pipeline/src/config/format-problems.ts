@@ -1,20 +1,15 @@
 import type { Problem } from './problem.ts';
 
-export interface FormatProblemsOptions {
-  /** The file as the user named it. It becomes the first line. */
-  readonly fileName: string;
-  readonly problems: readonly Problem[];
-  /** Shown among the problems, marked as warnings. Default: none. */
-  readonly warnings?: readonly Problem[];
-  /** Minimum column (0-based) at which messages start, to line up with other tables; default 0. */
-  readonly messageColumn?: number;
-}
-
 /**
- * Formats problems in the order of the file, below the file's name: `  12:14  followers.count  must be …`. Ends with a
- * line feed.
+ * Formats problems in the order of the file, below the file's name: `  12:14  followers.count  must be …`. `warnings` are shown among them,
+ * and marked. `messageColumn`: minimum column (0-based) at which messages start, to line up with other tables. Ends with a line feed.
  */
-export function formatProblems({ fileName, problems, warnings = [], messageColumn = 0 }: FormatProblemsOptions): string {
+export function formatProblems(
+  fileName: string,
+  problems: readonly Problem[],
+  warnings: readonly Problem[] = [],
+  messageColumn = 0,
+): string {
   const plain = warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }));
   const rows: readonly Problem[] = [...problems, ...plain].toSorted(inOrder);
   const places = placeWidth(rows);

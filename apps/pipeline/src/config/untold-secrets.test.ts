@@ -16,10 +16,10 @@ async function said(yaml: string, files: Readonly<Record<string, string>> = {}):
     all[basename(path)] ?? Promise.reject(Object.assign(new Error(path), { code: 'ENOENT' }));
   try {
     const { warnings } = await loadConfig({ env: ENV, readFile });
-    return formatProblems({ fileName: 'headgate.yaml', problems: [], warnings });
+    return formatProblems('headgate.yaml', [], warnings);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return `${error.message}\n${formatProblems({ fileName: 'headgate.yaml', problems: error.problems, warnings: error.warnings })}`;
+    return `${error.message}\n${formatProblems('headgate.yaml', error.problems, error.warnings)}`;
   }
 }
 

@@ -52,7 +52,7 @@ it('a run uses no more of any resource at the end of a week than on its second d
   });
   clock = days.clock;
   const about = { version: '1', host: 'h', pid: 1, config: 'c', log: 'l', group: 'headgate', lanes: 1, pipelines: [] };
-  const viewer = runViewer({ clock: days.clock, signal: stopping.signal, about });
+  const viewer = runViewer(days.clock, stopping.signal, about);
   viewer.attach(days.running);
   const found: Needs[] = [];
   for (let round = 0; round < rounds; round += 1) {

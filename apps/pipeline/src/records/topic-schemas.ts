@@ -39,7 +39,7 @@ export function topicSchemas(
     {
       topic: named('requests'),
       kind: 'requests',
-      value: valueJsonSchema(request, { target, io: 'input' }),
+      value: valueJsonSchema(request, target, 'input'),
       key: KEY,
       contentType: JSON_TYPE,
     },
@@ -50,15 +50,15 @@ export function topicSchemas(
       ]): TopicSchema => ({
         topic: named(topic),
         kind: 'records',
-        value: valueJsonSchema(value, { target }),
-        key: key === undefined ? KEY : valueJsonSchema(key, { target }),
+        value: valueJsonSchema(value, target),
+        key: key === undefined ? KEY : valueJsonSchema(key, target),
         contentType,
       }),
     ),
     {
       topic: named('dead-letters'),
       kind: 'dead-letters',
-      value: valueJsonSchema(deadLetter, { target }),
+      value: valueJsonSchema(deadLetter, target),
       key: KEY,
       contentType: JSON_TYPE,
     },
@@ -66,13 +66,12 @@ export function topicSchemas(
   ];
 }
 
-export interface ValueJsonSchemaOptions {
-  readonly target?: 'draft-7' | 'draft-2020-12';
-  /** `input` describes a value before the schema parses it, `output` afterwards. Default: output. */
-  readonly io?: 'input' | 'output';
-}
-
-export function valueJsonSchema(schema: z.ZodType, { target = 'draft-2020-12', io = 'output' }: ValueJsonSchemaOptions = {}): object {
+/** `io`: describes a value before the schema parses it, or afterwards. */
+export function valueJsonSchema(
+  schema: z.ZodType,
+  target: 'draft-7' | 'draft-2020-12' = 'draft-2020-12',
+  io: 'input' | 'output' = 'output',
+): object {
   return z.toJSONSchema(schema, {
     target,
     io,

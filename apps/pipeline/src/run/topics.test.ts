@@ -35,13 +35,13 @@ test('a file made for more lanes says how many to set, and what is wanted of eac
   const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 1, prefix: '', names: {} };
   await log.createTopics(runTopics({ topics: { ...topics, lanes: 3 }, pipelines: [] }));
   for (const validateOnly of [true, false]) {
-    const refused = prepareTopics({ log, config: { topics, pipelines: [] }, validateOnly });
+    const refused = prepareTopics(log, { topics, pipelines: [] }, validateOnly);
     await expect(refused).rejects.toThrow(TopicMismatchError);
     await expect(refused).rejects.toThrow(
-      'Topic "followers.requests" has 3 partitions, but topics.lanes is 1: no lane would process the other ones, and partitions can\'t be removed. Set topics.lanes to 3.',
+      'Topic "followers.requests" has 3 partitions, but topics.lanes is 1: no lane would process the other ones, and partitions can\'t be removed. Set topics.lanes to 3, with as many credentials. Or: Start over with another topics.file: all topics are new there, and all jobs run again.',
     );
   }
-  expect((await prepareTopics({ log, config: { topics: { ...topics, lanes: 3 }, pipelines: [] } })).created).toEqual([]);
+  expect((await prepareTopics(log, { topics: { ...topics, lanes: 3 }, pipelines: [] })).created).toEqual([]);
 });
 
 test('only a run adds partitions for more lanes; other commands use the lanes that the log has', async () => {
@@ -50,7 +50,7 @@ test('only a run adds partitions for more lanes; other commands use the lanes th
   await using log = await sqliteTopicLog({ file });
   const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 2, prefix: '', names: {} };
   await log.createTopics([{ name: 'followers.requests', partitions: 1 }]);
-  const { created, grown } = await prepareTopics({ log, config: { topics, pipelines: [] } });
+  const { created, grown } = await prepareTopics(log, { topics, pipelines: [] });
   expect([created.includes('followers.state'), grown, await lanesInLog(log, topics, 'followers')]).toEqual([true, [], 1]);
   await log.createTopics(runTopics({ topics, pipelines: [] }));
   expect(await lanesInLog(log, topics, 'followers')).toBe(2);
@@ -62,8 +62,8 @@ test('other commands create missing topics with the lanes that the log has, so t
   await using log = await sqliteTopicLog({ file });
   const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 1, prefix: '', names: {} };
   await log.createTopics(runTopics({ topics, pipelines: [] }).filter(({ name }) => name !== 'followers.changes'));
-  await prepareTopics({ log, config: { topics: { ...topics, lanes: 2 }, pipelines: [] } });
-  const partitions = async () => (await partitionsOf({ log, config: { topics, pipelines: [] } })).get('followers.changes');
+  await prepareTopics(log, { topics: { ...topics, lanes: 2 }, pipelines: [] });
+  const partitions = async () => (await partitionsOf(log, { topics, pipelines: [] })).get('followers.changes');
   expect(await partitions()).toBe(1);
   expect((await log.createTopics(runTopics({ topics, pipelines: [] }))).grown).toEqual([]);
   await log.createTopics(runTopics({ topics: { ...topics, lanes: 2 }, pipelines: [] }));
@@ -82,11 +82,12 @@ test('books have one partition whatever the lanes; a state that is too large ask
       ],
     }),
   );
-  await expect(prepareTopics({ log, config: { topics: KAFKA, pipelines: [] } })).rejects.toThrow(
+  await expect(prepareTopics(log, { topics: KAFKA, pipelines: [] })).rejects.toThrow(
     [
-      'Topic "followers.state" has 3 partitions, but topics.lanes is 1: no lane would process the other ones, and partitions can\'t be removed. Set topics.lanes to 3.',
-      'Topic "books.requests" has 6 partitions, but must have one: no lane would process the other ones. ' +
+      'Topic "books.requests" has 6 partitions, but must have one: no lane would process the other ones, and partitions can\'t be removed. ' +
         'Start over with another topics.prefix: all topics are new there, and all jobs run again.',
+      'Topic "followers.state" has 3 partitions, but topics.lanes is 1: no lane would process the other ones, and partitions can\'t be removed. ' +
+        'Set topics.lanes to 3, with as many credentials. Or: Start over with another topics.prefix: all topics are new there, and all jobs run again.',
       'Topic "followers.ids" has cleanup.policy=compact. Set that: kafka-configs.sh --bootstrap-server one:9092,two:9092 --alter ' +
         "--entity-type topics --entity-name 'followers.ids' --add-config cleanup.policy=delete",
     ].join('\n'),
@@ -105,12 +106,12 @@ test('a group state that is missing alone is warned of: without it, all entries 
   await using log = await sqliteTopicLog({ file });
   const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 1, prefix: 'a.', names: {} };
   const config = { topics, pipelines: [] };
-  expect((await prepareTopics({ log, config, validateOnly: true })).warnings).toEqual([]);
+  expect((await prepareTopics(log, config, true)).warnings).toEqual([]);
   await log.createTopics(runTopics(config).filter(({ name }) => name !== 'a.headgate.state'));
-  const { warnings } = await prepareTopics({ log, config, validateOnly: true });
+  const { warnings } = await prepareTopics(log, config, true);
   expect(warnings).toEqual([expect.stringMatching(/^Topic "a\.headgate\.state" was missing, .* all entries of the lists run again\./u)]);
-  expect((await prepareTopics({ log, config })).warnings).toEqual(warnings);
-  expect((await prepareTopics({ log, config })).warnings).toEqual([]);
+  expect((await prepareTopics(log, config)).warnings).toEqual(warnings);
+  expect((await prepareTopics(log, config)).warnings).toEqual([]);
 });
 
 test('a compacted topic of records is no state, so a missing group state beside it is nothing to warn of', async () => {
@@ -127,7 +128,7 @@ test('a compacted topic of records is no state, so a missing group state beside 
   const config = { topics, pipelines: [tracker] };
   const issues = runTopics(config).filter(({ name }) => name === 'tracker.issues');
   expect(await log.createTopics(issues)).toMatchObject({ created: ['tracker.issues'] });
-  expect((await prepareTopics({ log, config, validateOnly: true })).warnings).toEqual([]);
+  expect((await prepareTopics(log, config, true)).warnings).toEqual([]);
 });
 
 function refusing(error: Error): TopicLog {
@@ -152,12 +153,12 @@ test('looking at the topics that are there asks for no right to make or to chang
     },
   });
   const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 2, prefix: '', names: {} };
-  expect(await partitionsOf({ log, config: { topics, pipelines: [] } })).toEqual(new Map());
+  expect(await partitionsOf(log, { topics, pipelines: [] })).toEqual(new Map());
   await embedded.createTopics([
     { name: 'followers.requests', partitions: 1 },
     { name: 'books.requests', partitions: 1 },
   ]);
-  expect(await partitionsOf({ log, config: { topics, pipelines: [] } })).toEqual(
+  expect(await partitionsOf(log, { topics, pipelines: [] })).toEqual(
     new Map([
       ['books.requests', 1],
       ['followers.requests', 1],
@@ -165,5 +166,5 @@ test('looking at the topics that are there asks for no right to make or to chang
   );
   expect(asked).toEqual(['books.requests']);
   await embedded.createTopics([{ name: 'followers.ids', partitions: 3 }]);
-  await expect(partitionsOf({ log, config: { topics, pipelines: [] } })).rejects.toThrow('Set topics.lanes to 3.');
+  await expect(partitionsOf(log, { topics, pipelines: [] })).rejects.toThrow('Set topics.lanes to 3, with as many credentials.');
 });

@@ -1,5 +1,5 @@
 import { type DefinitionInfo, type Pipeline, topicNames } from '@headgate/pipeline';
-import { type PipelineTopics, definedTopics, lanesOf, topicSpecs } from '@headgate/pipeline/internal';
+import { type PipelineTopics, definedTopics, topicSpecs } from '@headgate/pipeline/internal';
 import { type CreatedTopics, type NewTopicSpec, type TopicLog, type TopicMismatch, TopicMismatchError } from '@headgate/topics';
 import { withBuiltIn } from '../config/built-in.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
@@ -12,18 +12,11 @@ export interface ConfigOfLog {
   readonly definitions?: readonly DefinitionInfo[];
 }
 
-export interface PrepareTopicsOptions {
-  readonly log: TopicLog;
-  readonly config: ConfigOfLog;
-  /** Whether to check the topics without changing anything. Default: false. */
-  readonly validateOnly?: boolean;
-}
-
 /**
- * Creates the missing topics of a run, without the partitions that only a run adds, because partitions can't be removed. Throws a
- * `TopicMismatchError` that says what to do about topics that don't fit.
+ * Creates the missing topics of a run, without the partitions that only a run adds, because partitions can't be removed. `validateOnly`: only
+ * checks the topics. Throws a `TopicMismatchError` that says what to do about topics that don't fit.
  */
-export async function prepareTopics({ log, config, validateOnly = false }: PrepareTopicsOptions): Promise<CreatedTopics> {
+export async function prepareTopics(log: TopicLog, config: ConfigOfLog, validateOnly = false): Promise<CreatedTopics> {
   try {
     const specs = validateOnly ? runTopics(config) : await withoutGrowth(log, config);
     return withStateWarning(await log.createTopics(specs, { validateOnly }), specs, topicNames(config.topics)('headgate.state'));
@@ -48,7 +41,7 @@ function withStateWarning(made: CreatedTopics, specs: readonly NewTopicSpec[], g
  * Number of partitions of each existing topic of a run. Creates nothing, and needs no permission to create topics. Throws a
  * `TopicMismatchError` for topics that don't fit.
  */
-export async function partitionsOf({ log, config }: Pick<PrepareTopicsOptions, 'log' | 'config'>): Promise<ReadonlyMap<string, number>> {
+export async function partitionsOf(log: TopicLog, config: ConfigOfLog): Promise<ReadonlyMap<string, number>> {
   const specs = runTopics(config);
   const existing = await log.listTopics(
     specs.map(({ name }) => name),
@@ -90,7 +83,13 @@ export async function lanesInLog(log: TopicLog, topics: TopicsConfig, pipeline: 
 
 /** Adds advice for the configuration to a `TopicMismatchError`. Returns any other error unchanged. */
 export function withTopicAdvice(error: unknown, config: ConfigOfLog): unknown {
-  return error instanceof TopicMismatchError ? advised(error, config) : error;
+  if (!(error instanceof TopicMismatchError)) return error;
+  const [first, ...others] = error.mismatches.map((mismatch) =>
+    mismatch.partitions === undefined
+      ? withCommand(mismatch, config.topics)
+      : { topic: mismatch.topic, reason: tooLarge(mismatch.topic, mismatch.partitions, config) },
+  );
+  return first === undefined ? error : new TopicMismatchError({ ...first, others }, { cause: error });
 }
 
 /** The topics of a run: those of its pipelines, or of both built-in ones if no pipeline is known. */
@@ -106,23 +105,6 @@ function pipelinesWithTopics({ pipelines, definitions = [] }: ConfigOfLog): read
   return [...all.values()];
 }
 
-/** Adds advice to a driver's error. The driver knows only partitions, not the lanes and credentials that use them. */
-function advised(error: TopicMismatchError, config: ConfigOfLog): TopicMismatchError {
-  const large = error.mismatches.filter((mismatch) => mismatch.partitions !== undefined);
-  const ofLanes = Map.groupBy(large, ({ topic }) => splitting(topic, config)?.name);
-  const [first, ...others] = [
-    ...[...ofLanes].flatMap(([name, own]) => (name === undefined ? [] : [tooManyForLanes(own, name, config)])),
-    ...(ofLanes.get(undefined) ?? []).map(({ topic, partitions }) => {
-      return {
-        topic,
-        reason: `has ${partitions} partitions, but must have one: no lane would process the other ones. ${startOver(config.topics)}`,
-      };
-    }),
-    ...error.mismatches.filter((mismatch) => !large.includes(mismatch)).map((mismatch) => withCommand(mismatch, config.topics)),
-  ];
-  return first === undefined ? error : new TopicMismatchError({ ...first, others }, { cause: error });
-}
-
 /** Ends the reason of a mismatch with the command that corrects the topic's settings. */
 function withCommand(mismatch: TopicMismatch, topics: TopicsConfig): TopicMismatch {
   const { topic, reason, settings } = mismatch;
@@ -134,28 +116,19 @@ function withCommand(mismatch: TopicMismatch, topics: TopicsConfig): TopicMismat
   return { ...mismatch, reason: `${reason.replace(/\.$/, '')}: ${command}` };
 }
 
-function tooManyForLanes(large: readonly TopicMismatch[], pipeline: string, config: ConfigOfLog): TopicMismatch {
-  const { topics, pipelines } = config;
-  const topic = large[0]?.topic ?? '';
-  const lanes = Math.max(...large.map(({ partitions = 1 }) => partitions));
-  const credentials = pipelines.find(({ name }) => name === pipeline)?.credentials?.length ?? Infinity;
-  const counts = large.map(({ topic: name, partitions }, i) => (i === 0 ? `has ${partitions} partitions` : `${name} ${partitions}`));
-  const advice =
-    credentials >= lanes
-      ? `Set topics.lanes to ${lanes}.`
-      : `Add ${pipeline} credentials (there ${credentials === 1 ? 'is' : 'are'} ${credentials}) and set topics.lanes to ${lanes}. Or: ${startOver(topics)}`;
-  return {
-    topic,
-    reason: `${counts.join(', ')}, but topics.lanes is ${topics.lanes}: no lane would process the other ones, and partitions can't be removed. ${advice}`,
-  };
+/** Why a topic may not have more partitions. The driver knows only partitions, not the lanes that use them. */
+function tooLarge(topic: string, partitions: number, config: ConfigOfLog): string {
+  const { lanes } = config.topics;
+  const has = `has ${partitions} partitions, but`;
+  const unused = "no lane would process the other ones, and partitions can't be removed.";
+  if (!isSplit(topic, config)) return `${has} must have one: ${unused} ${startOver(config.topics)}`;
+  return `${has} topics.lanes is ${lanes}: ${unused} Set topics.lanes to ${partitions}, with as many credentials. Or: ${startOver(config.topics)}`;
 }
 
-/** The pipeline that has a partition of the topic for each lane. Undefined if the topic's partitions don't depend on lanes. */
-function splitting(topic: string, config: ConfigOfLog): PipelineTopics | undefined {
-  return pipelinesWithTopics(config).find(
-    (one) =>
-      lanesOf(one, 2) === 2 &&
-      topicSpecs([one], { lanes: 2, names: topicNames(config.topics) }).some(({ name, partitions }) => name === topic && partitions === 2),
+/** Whether a topic has a partition for each lane. */
+function isSplit(topic: string, config: ConfigOfLog): boolean {
+  return runTopics({ ...config, topics: { ...config.topics, lanes: 2 } }).some(
+    ({ name, partitions }) => name === topic && partitions === 2,
   );
 }
 

@@ -7,8 +7,7 @@ const LAST_PORT = 65_535;
  * Lets a server listen on the requested port or, if that is in use, on the first free one of the next 19; returns the port. Throws a
  * `StatusPortError` if none is free or the address can't be used.
  */
-export async function listenFree(options: { readonly server: Server; readonly host: string; readonly port: number }): Promise<number> {
-  const { server, host, port } = options;
+export async function listenFree(server: Server, host: string, port: number): Promise<number> {
   const last = port === 0 ? 0 : Math.min(LAST_PORT, port + TRIES - 1);
   for (let next = port; next <= last; next += 1) {
     const problem = await listen(server, host, next);

@@ -73,7 +73,7 @@ it('the terminal and the plain lines report that a stop waits for an unreachable
 it('the duration of an outage is right even if the clock was set back', async () => {
   const clock = virtualClock();
   const line = logLines({ clock });
-  const viewer = runViewer({ clock, signal: new AbortController().signal, about: {} as never });
+  const viewer = runViewer(clock, new AbortController().signal, {} as never);
   const since = clock.epochMs() - 1_000;
   const event = { type: 'log-unavailable', driver: 'sqlite', reason: 'it is locked', since } as const;
   line(event);

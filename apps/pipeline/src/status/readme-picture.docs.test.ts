@@ -31,7 +31,7 @@ it('the picture in the README shows what `npm start` shows', async () => {
   const clock = virtualClock({ epochMs: Date.now() });
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
   const context = { file: 'headgate.yaml', cwd, env: {}, ...streams, terminal, clock, signal: stop.signal, json: false };
-  expect(await inSmallSteps(clock, runSandbox({ follow: false, kafka: false }, context))).toBe(0);
+  expect(await inSmallSteps(clock, runSandbox(false, false, context))).toBe(0);
   await rm(cwd, { recursive: true });
   // A user must see a wait with its reason and its end, the page's address, the forecast, whether it was right, and what to do next.
   const shown = stripVTControlCharacters(terminal.text);

@@ -9,7 +9,7 @@ import { summaryText } from './summary-text.ts';
 it('a time that was the present when the snapshot was taken isn’t shown as a future one', () => {
   let ticks = 0;
   const clock = { ...virtualClock({ epochMs: START }), epochMs: () => START + ticks++ };
-  const viewer = runViewer({ clock, signal: new AbortController().signal, about: ABOUT });
+  const viewer = runViewer(clock, new AbortController().signal, ABOUT);
   const nothing = viewer.view();
   const snapshot = (): typeof nothing => ({ ...nothing, now: clock.epochMs() });
   viewer.attach({ snapshot });
@@ -21,7 +21,7 @@ it('a time that was the present when the snapshot was taken isn’t shown as a f
 
 it('the elapsed time and the ages of pages are right even if the wall clock is changed', async () => {
   const clock = virtualClock({ epochMs: START });
-  const viewer = runViewer({ clock, signal: new AbortController().signal, about: ABOUT });
+  const viewer = runViewer(clock, new AbortController().signal, ABOUT);
   const stderr = new FakeTerminal();
   const view = () => viewer.view();
   const units = { followers: 'ids' };

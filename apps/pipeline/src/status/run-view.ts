@@ -67,15 +67,8 @@ export interface RunViewer {
   view(): RunView;
 }
 
-export interface RunViewerOptions {
-  readonly clock: Clock;
-  /** Aborted when the run must stop. */
-  readonly signal: AbortSignal;
-  readonly about: RunAbout;
-}
-
-/** Watches a run from before it has its lanes until after it has released them. */
-export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer {
+/** Watches a run from before it has its lanes until after it has released them. `signal` is aborted when the run must stop. */
+export function runViewer(clock: Clock, signal: AbortSignal, about: RunAbout): RunViewer {
   const time = steadyTime(clock);
   const startedAt = time.now();
   const startedMonotonicMs = clock.monotonicMs();

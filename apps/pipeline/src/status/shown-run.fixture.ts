@@ -144,7 +144,7 @@ export async function place(): Promise<Place> {
     },
     async run(pipelines, { follow = false, lanes = 1, lines = true } = {}) {
       const stopping = new AbortController();
-      const viewer = runViewer({ clock, signal: stopping.signal, about: ABOUT });
+      const viewer = runViewer(clock, stopping.signal, ABOUT);
       const [plain, json] = [new FakeTerminal(), new FakeTerminal()];
       const view = (): RunView => viewer.view();
       const units = Object.fromEntries(pipelines.map(({ name, unit }) => [name, unit]));

@@ -42,7 +42,7 @@ export function statusHandler(running: Pick<Running, 'events' | 'snapshot' | 'do
   const { pipelines, group = 'headgate', lanes = 1, log = '', names = [], clock = systemClock() } = options;
   rangeChecks('statusHandler').whole({ lanes }, 1);
   const about = { ...aboutProcess(pipelines), config: basename(process.argv[1] ?? ''), log, group, lanes };
-  const viewer = runViewer({ clock, signal: new AbortController().signal, about });
+  const viewer = runViewer(clock, new AbortController().signal, about);
   const watching = running.events.subscribe((event) => viewer.apply(event));
   viewer.attach(running);
   void running.done.then(({ outcome, snapshot }) => viewer.end(outcome, snapshot));

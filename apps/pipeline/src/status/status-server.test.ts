@@ -101,7 +101,7 @@ it('the server shows a run as page, JSON and metrics, each from one view, and no
 
 it('the page allows only its own script and style, and its document contains neither the run nor its address', async () => {
   await using here = await place();
-  const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal, about: { ...ABOUT, config: '<b>&"' } });
+  const viewer = runViewer(here.clock, new AbortController().signal, { ...ABOUT, config: '<b>&"' });
   const server = await serve(here, { view: () => viewer.view() });
   try {
     const { headers, body } = await ask(`${server.url}?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&state=%3Cb%3E&rows=1e9`);
@@ -125,7 +125,7 @@ it('the page allows only its own script and style, and its document contains nei
 
 it('/readyz fails before the run has its lanes', async () => {
   await using here = await place();
-  const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal, about: ABOUT });
+  const viewer = runViewer(here.clock, new AbortController().signal, ABOUT);
   const server = await serve(here, { view: () => viewer.view() });
   const before = await ask(`${server.url}readyz`);
   expect([before.status, before.body]).toEqual([503, 'not ready: the run starts when the log responds\n']);
@@ -160,7 +160,7 @@ it('/readyz fails while a service sends only errors, and says since when', async
 
 it('the server responds with 500 while the run can’t be read, and keeps serving', async () => {
   await using here = await place();
-  const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal, about: ABOUT });
+  const viewer = runViewer(here.clock, new AbortController().signal, ABOUT);
   let isBroken = true;
   const view = () => {
     if (isBroken) throw new Error('tok-7Gh2-never-shown');
@@ -180,7 +180,7 @@ it('the server responds with 500 while the run can’t be read, and keeps servin
 
 it('the server closes even if clients are connected, idle or not', async () => {
   await using here = await place();
-  const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal, about: ABOUT });
+  const viewer = runViewer(here.clock, new AbortController().signal, ABOUT);
   const server = await serve(here, { view: () => viewer.view() });
   const clients = ['', 'GET / HTTP/1.1\r\nHost: localhost\r\n'].map(async (sent) => {
     const client = connect(server.port, '127.0.0.1');

@@ -24,7 +24,7 @@ export async function startStatusServer({ host, port: wanted, names = [], ...sho
   const { createServer } = process.getBuiltinModule('node:http');
   const limits = { requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 5_000 };
   const server = createServer(limits, (request, response) => answers.answer(request, response));
-  const port = await listenFree({ server, host, port: wanted });
+  const port = await listenFree(server, host, wanted);
 
   return {
     url: `http://${reachable(host)}:${port}/`,
