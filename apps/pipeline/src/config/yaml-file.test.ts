@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import { BOOKS, ENV, problemsOf, refusal } from './config-folder.fixture.ts';
 
 const INDENT = "the indentation doesn't match. Indent all keys of a mapping with the same number of spaces, and close every { and [.";
-const SEPARATED =
-  "something isn't closed or separated: look for a missing quote, comma, } or ], or for a colon without a space after it.";
+const SEPARATED = "something isn't closed or separated: look for a missing quote, comma, } or ], or for a colon without a space after it.";
 
 test.each([
   ['duplicate keys', `${BOOKS}  key: x\n`, ['4:3 : duplicate key. Keep one.']],
