@@ -6,25 +6,19 @@ export interface Owner {
   readonly owned: readonly TopicPartition[];
 }
 
-export interface AssignPartitionsOptions {
-  /** Every partition of all topics, each once. */
-  readonly partitions: readonly TopicPartition[];
-  /** At least one member, with distinct IDs. */
-  readonly members: readonly Owner[];
-}
-
 /**
  * Assigns every partition to one member. A partition stays with its owner, but no member keeps more than ceil(partitions / members) over all
- * topics. The remaining partitions go one by one to the member that has the fewest. The order of the input doesn't matter.
+ * topics. The remaining partitions go one by one to the member that has the fewest. The order of the input doesn't matter. `all`: each partition once;
+ * `owners`: at least one member, with distinct IDs.
  */
-export function assignPartitions(options: AssignPartitionsOptions): ReadonlyMap<string, readonly TopicPartition[]> {
-  const partitions = [...options.partitions].sort(inOrder);
-  const members = [...options.members].sort((one, other) => compare(one.memberId, other.memberId));
+export function assignPartitions(all: readonly TopicPartition[], owners: readonly Owner[]): ReadonlyMap<string, readonly TopicPartition[]> {
+  const partitions = all.toSorted(inOrder);
+  const members = owners.toSorted((one, other) => compare(one.memberId, other.memberId));
   const share = Math.ceil(partitions.length / members.length);
   const assigned = new Map<string, TopicPartition[]>(members.map(({ memberId }) => [memberId, []]));
-  const owners = ownersOf(members);
+  const claims = ownersOf(members);
   const left = partitions.filter((partition) => {
-    const kept = owners
+    const kept = claims
       .get(partitionKey(partition))
       ?.map((memberId) => assigned.get(memberId) ?? [])
       .find((list) => list.length < share);

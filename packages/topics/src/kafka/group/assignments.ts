@@ -19,6 +19,8 @@ export function assignments(
     const terms = decodeMetadata(metadata);
     return terms?.agreement === agreement ? [{ memberId, owned: terms.owned }] : [];
   });
-  const assigned = assignPartitions({ partitions, members: agreeing });
-  return members.map(({ memberId }) => ({ memberId, assignment: encodeAssignment(assigned.get(memberId) ?? []) }));
+  const assigned = assignPartitions(partitions, agreeing);
+  return members.map(({ memberId }) => {
+    return { memberId, assignment: encodeAssignment({ partitions: assigned.get(memberId) ?? [], agreement }) };
+  });
 }

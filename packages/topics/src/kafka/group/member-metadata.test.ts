@@ -28,8 +28,11 @@ it('metadata and assignments have the bytes of kafkajs, whose tools show them', 
   expect(encodeMetadata(['a', 'b'], { owned: own.slice(0, 1), agreement: 'same' })).toEqual(
     AssignerProtocol.MemberMetadata.encode({ version: 0, topics: ['a', 'b'], userData }),
   );
-  const assignment = AssignerProtocol.MemberAssignment.encode({ version: 0, assignment: { a: [0, 7], b: [1] }, userData: Buffer.alloc(0) });
-  expect(encodeAssignment(own)).toEqual(assignment);
-  expect(decodeAssignment(assignment)).toEqual(own);
-  expect([encodeAssignment([]), Buffer.alloc(0), Buffer.from('not of this protocol')].flatMap(decodeAssignment)).toEqual([]);
+  const terms = Buffer.from('same');
+  const assignment = AssignerProtocol.MemberAssignment.encode({ version: 0, assignment: { a: [0, 7], b: [1] }, userData: terms });
+  expect(encodeAssignment({ partitions: own, agreement: 'same' })).toEqual(assignment);
+  expect(decodeAssignment(assignment)).toEqual({ partitions: own, agreement: 'same' });
+  expect(decodeAssignment(encodeAssignment({ partitions: [], agreement: 'same' }))).toEqual({ partitions: [], agreement: 'same' });
+  for (const other of [Buffer.alloc(0), Buffer.from('not of this protocol')])
+    expect(decodeAssignment(other)).toEqual({ partitions: [], agreement: '' });
 });

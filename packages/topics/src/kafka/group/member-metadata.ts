@@ -33,25 +33,34 @@ export function decodeMetadata(metadata: Buffer): MemberMetadata | undefined {
   }
 }
 
-export function encodeAssignment(partitions: readonly TopicPartition[]): Buffer {
+export interface MemberAssignment {
+  readonly partitions: readonly TopicPartition[];
+  /** The agreement of the leader, which gives no partitions to members with another one. */
+  readonly agreement: string;
+}
+
+export function encodeAssignment({ partitions, agreement }: MemberAssignment): Buffer {
   const body = new RequestWriter(false).int16(PROTOCOL_VERSION);
   const byTopic = [...Map.groupBy(partitions, ({ topic }) => topic)];
-  return bytesOf(body.array(byTopic, ([topic, own]) => body.string(topic).array(own, ({ partition }) => body.int32(partition))).bytes([]));
+  return bytesOf(
+    body
+      .array(byTopic, ([topic, own]) => body.string(topic).array(own, ({ partition }) => body.int32(partition)))
+      .bytes([Buffer.from(agreement)]),
+  );
 }
 
 /** Decodes a member's assignment. Without partitions if another program wrote it, or if it is empty, as in a rebalancing group. */
-export function decodeAssignment(assignment: Buffer): readonly TopicPartition[] {
+export function decodeAssignment(assignment: Buffer): MemberAssignment {
   try {
     const from = new AnswerReader(assignment, false);
     from.int16();
-    return from
-      .array(() => {
-        const topic = from.string();
-        return from.array(() => ({ topic, partition: from.int32() }));
-      })
-      .flat();
+    const partitions = from.array(() => {
+      const topic = from.string();
+      return from.array(() => ({ topic, partition: from.int32() }));
+    });
+    return { partitions: partitions.flat(), agreement: String(from.bytes()) };
   } catch {
-    return [];
+    return { partitions: [], agreement: '' };
   }
 }
 

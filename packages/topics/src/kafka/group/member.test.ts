@@ -16,14 +16,15 @@ function groupOf(ends: (Error | number)[], faults: string[]) {
   let newcomers = 0;
   const connected = (): FakeCluster => {
     const fake = new FakeCluster(async (api, { memberId = '' }: { readonly memberId?: string }) => {
-      if (api === 'DescribeGroups') return { answer: { state: 'Stable', members: [] } };
+      if (api === 'DescribeGroups') return { answer: { members: [] } };
       asked.push(`${api} ${memberId}`);
       if (api === 'JoinGroup') {
         const mustJoinAgain = memberId === '';
         const id = mustJoinAgain ? `m${(newcomers += 1)}` : memberId;
         return { answer: { memberId: id, mustJoinAgain, generationId: 1, leaderId: 'other', members: [] } };
       }
-      if (api === 'SyncGroup') return { answer: encodeAssignment([{ topic: 'requests', partition: 0 }]) };
+      if (api === 'SyncGroup')
+        return { answer: encodeAssignment({ partitions: [{ topic: 'requests', partition: 0 }], agreement: AGREEMENT }) };
       if (api !== 'Heartbeat') return {};
       const end = ends.shift();
       if (ends.length === 0) over.resolve();
@@ -81,7 +82,7 @@ it('a leader divides the partitions again when there are more of them', async ()
   const assigned: unknown[] = [];
   const connected = (): FakeCluster =>
     new FakeCluster((api, { assignments = [] }: { readonly assignments?: readonly { readonly assignment: Buffer }[] }) => {
-      if (api === 'DescribeGroups') return { answer: { state: 'Stable', members: [] } };
+      if (api === 'DescribeGroups') return { answer: { members: [] } };
       if (api === 'Metadata') {
         const partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({ partitionId }));
         const topicMetadata = [{ topic: 'requests', topicErrorCode: 0, partitionMetadata }];
@@ -116,4 +117,29 @@ it('a leader divides the partitions again when there are more of them', async ()
     vi.restoreAllMocks();
     await member.leave();
   }
+});
+
+it('a member is refused by a leader with another agreement', async () => {
+  const connected = (): FakeCluster =>
+    new FakeCluster((api) => {
+      if (api === 'DescribeGroups') return { answer: { members: [] } };
+      if (api === 'JoinGroup') return { answer: { memberId: 'm1', mustJoinAgain: false, generationId: 1, leaderId: 'other', members: [] } };
+      return { answer: encodeAssignment({ partitions: [], agreement: 'another' }) };
+    });
+  const failures: Error[] = [];
+  const member = new Member({
+    log: connected(),
+    cluster: connected,
+    group: 'group',
+    topics: ['requests'],
+    agreement: '',
+    sessionTimeoutMs: 6_000,
+    onAssigned: () => undefined,
+    onUncertain: () => undefined,
+    onFailed: (error) => failures.push(error),
+  });
+  await expect(member.joined).rejects.toMatchObject({ code: 'HEADGATE_GROUP_DISAGREEMENT' });
+  // It had not begun, so only `joined` says so.
+  expect([failures, member.memberId]).toEqual([[], undefined]);
+  await member.leave();
 });

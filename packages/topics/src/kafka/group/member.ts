@@ -9,9 +9,9 @@ import type { Cluster } from '../client/cluster.ts';
 import { driverError, isAnswer, passes } from '../client/driver-errors.ts';
 import { abortable, withinTime } from '../client/time-limit.ts';
 import { topicMetadata } from '../topics/topic-metadata.ts';
-import { type GroupDescription, describeGroup, heartbeat, joinGroup, leaveGroup, syncGroup } from '../requests/groups.ts';
+import { heartbeat, joinGroup, leaveGroup, syncGroup } from '../requests/groups.ts';
 import { PROTOCOL, assignments } from './assignments.ts';
-import { POLL_MS, disagreementError, disagrees, waitForAgreement } from './group-agreement.ts';
+import { disagreementError, waitForAgreement } from './group-agreement.ts';
 import { GroupSession, type Joined } from './group-session.ts';
 import { decodeAssignment, encodeMetadata } from './member-metadata.ts';
 
@@ -50,7 +50,6 @@ export class Member {
   #cluster: Cluster | undefined;
   #memberId = NO_MEMBER;
   #joins = 0;
-  #started = false;
   #watcher: AvailabilityWatcher | undefined;
 
   constructor(options: GroupMembershipOptions) {
@@ -137,12 +136,12 @@ export class Member {
   }
 
   async #belong(cluster: Cluster, signal: AbortSignal): Promise<never> {
-    const { group, sessionTimeoutMs } = this.#options;
+    const { log, group, sessionTimeoutMs } = this.#options;
     const agreement = this.#agreement;
     // Without a connection, no join has begun: see `GroupSession.join`.
     await Promise.all([
       cluster.anyBroker(),
-      this.#joins === 0 ? waitForAgreement(() => this.#describe(), group, agreement, sessionTimeoutMs, signal) : undefined,
+      this.#joins === 0 ? waitForAgreement(log, group, agreement, sessionTimeoutMs, signal) : undefined,
     ]);
     for (;;) {
       signal.throwIfAborted();
@@ -173,7 +172,9 @@ export class Member {
     const sentMs = Date.now();
     const assignment = await cluster.ask(syncGroup, { ...common, memberId, generationId, assignments: assigned });
     signal.throwIfAborted();
-    this.#joined({ memberId, partitions: decodeAssignment(assignment), ageMs: Date.now() - sentMs }, isLeader);
+    const own = decodeAssignment(assignment);
+    if (own.agreement !== this.#agreement) throw disagreementError(groupId);
+    this.#joined({ memberId, partitions: own.partitions, ageMs: Date.now() - sentMs });
     for (let checkedMs = performance.now(); ;) {
       await sleep(this.#options.sessionTimeoutMs / HEARTBEATS, undefined, { signal });
       const beatMs = Date.now();
@@ -197,32 +198,10 @@ export class Member {
     });
   }
 
-  #joined(joined: Joined, isLeader: boolean): void {
+  #joined(joined: Joined): void {
     this.#joins++;
     this.#watcher?.available();
     this.#session.joined(joined);
-    if (joined.partitions.length > 0 || isLeader) this.#begin();
-    else void this.#askWhyNone(this.#joins);
-  }
-
-  #describe(): Promise<GroupDescription> {
-    return this.#options.log.ask(describeGroup, { groupId: this.#options.group });
-  }
-
-  async #askWhyNone(join: number): Promise<void> {
-    while (join === this.#joins && !this.#stopped.signal.aborted) {
-      const group = await this.#describe().catch(() => undefined);
-      if (group?.state === 'Stable' && join === this.#joins) {
-        if (disagrees(group, this.#agreement)) this.#attempt.abort(disagreementError(this.#options.group));
-        else this.#begin();
-        return;
-      }
-      await sleep(POLL_MS, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
-    }
-  }
-
-  #begin(): void {
-    this.#started = true;
     this.#first.resolve();
   }
 
@@ -230,7 +209,7 @@ export class Member {
     this.#watcher?.available();
     this.#session.close();
     this.#stopped.abort(failure);
-    if (!this.#started) return this.#first.reject(failure);
+    if (this.#joins === 0) return this.#first.reject(failure);
     this.#options.onAssigned([]);
     this.#options.onFailed(failure);
   }

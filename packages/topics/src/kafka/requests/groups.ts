@@ -27,8 +27,6 @@ export const findCoordinator: Request<FindCoordinatorOptions, { readonly nodeId:
 };
 
 export interface GroupDescription {
-  /** `Stable` when every member has its assignment. */
-  readonly state: string;
   /** Without those that have left or whose session has timed out. */
   readonly members: readonly DescribedMember[];
 }
@@ -50,14 +48,10 @@ export const describeGroup: Request<{ readonly groupId: string }, GroupDescripti
   read(from) {
     const throttleMs = from.int32();
     const refusals: Refusal[] = [];
-    const [answer = { state: '', members: [] }] = from.array(() => {
+    const [answer = { members: [] }] = from.array(() => {
       refusals.push(...refusalsOf(from.int16()));
-      // Skip the group's name.
-      from.string();
-      const state = from.string();
-      // Skip the type and name of the group's protocol.
-      from.string();
-      from.string();
+      // Skip the group's name and state, and the type and name of its protocol.
+      for (let skipped = 0; skipped < 4; skipped += 1) from.string();
       const members = from.array(() => {
         const memberId = from.string();
         // Skip the client's ID and host.
@@ -65,7 +59,7 @@ export const describeGroup: Request<{ readonly groupId: string }, GroupDescripti
         from.string();
         return { memberId, metadata: from.bytes(), assignment: from.bytes() };
       });
-      return { state, members };
+      return { members };
     });
     return { throttleMs, refusals, answer };
   },
