@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { ConnectionOptions } from 'node:tls';
-import { assertFields, bytesRecord, textRecord } from '../record-fields.ts';
+import { OpenLog } from '../open-log.ts';
+import { assertFields } from '../record-fields.ts';
 import { Backoff } from '../backoff.ts';
 import { MAX_INT32, assertTopics, assertWhole } from '../whole-options.ts';
 import type { FieldsOf } from '../pull-reader.ts';
 import { partitionKey } from '../topic-partition.ts';
 import { LaneHeldError } from '../lane-errors.ts';
 import { TopicMismatchError, TopicUnknownError } from '../topic-errors.ts';
-import { TopicLogError, closedError } from '../topic-log-error.ts';
+import { TopicLogError } from '../topic-log-error.ts';
 import type {
   CreatedTopics,
   GroupMember,
@@ -45,7 +46,6 @@ import { type WhichOffset, listOffsets } from './requests/offsets.ts';
 import { findOpenTransaction } from './reader/open-transaction.ts';
 import { Appender } from './producer/appender.ts';
 import { TransactionSession, type TransactionSessionOptions } from './producer/transaction-session.ts';
-import { BatchSplitter } from './wire/split-batches.ts';
 import { COMPRESSIONS } from './wire/codecs.ts';
 import { RecordSender } from './producer/record-sender.ts';
 import { isStaleToken } from './security/bearer-authentication.ts';
@@ -138,7 +138,7 @@ function whyNotOpen(error: unknown, ssl: boolean, explained: string): string {
   return refusal(error) ?? `${text}. Check that the brokers are running, and that address, ssl and sasl match the cluster.`;
 }
 
-class KafkaTopicLog implements TopicLog {
+class KafkaTopicLog extends OpenLog implements TopicLog {
   readonly #id = randomUUID();
   readonly #config: ClusterConfig;
   readonly #known = new KnownCluster();
@@ -156,9 +156,9 @@ class KafkaTopicLog implements TopicLog {
   readonly #readers = new Map<{ begun(): Promise<void>; close(): Promise<void> }, string>();
   readonly #memberships = new Set<Member>();
   #brokers = 1;
-  #closed: Promise<void> | undefined;
 
   constructor(options: KafkaTopicLogOptions) {
+    super('The topic log on Kafka');
     const { brokers, clientId = 'headgate', ssl = false, sasl } = options;
     this.#options = options;
     this.#addresses = new BrokerAddresses(brokers);
@@ -178,11 +178,7 @@ class KafkaTopicLog implements TopicLog {
       session: (transactionalId, session) => this.#session(transactionalId, { ...session, signal: this.#closing.signal }),
       client: this.#cluster,
     });
-    this.#sender = new RecordSender({
-      compression: COMPRESSIONS[options.compression ?? 'gzip'],
-      splitter: new BatchSplitter(),
-      maxMessageBytes: (topic) => this.#directory.maxMessageBytes(topic),
-    });
+    this.#sender = new RecordSender(COMPRESSIONS[options.compression ?? 'gzip'], (topic) => this.#directory.maxMessageBytes(topic));
   }
 
   failureText(error: unknown): string {
@@ -222,7 +218,7 @@ class KafkaTopicLog implements TopicLog {
     topics: readonly NewTopicSpec[],
     { validateOnly = false }: { readonly validateOnly?: boolean } = {},
   ): Promise<CreatedTopics> {
-    this.#assertOpen();
+    this.assertOpen();
     assertTopics(topics);
     const { replication = 3, topicSettings: settings = {} } = this.#options;
     const { descriptions, ...done } = await this.#cluster.run((cluster) =>
@@ -236,7 +232,7 @@ class KafkaTopicLog implements TopicLog {
     names?: readonly string[],
     { withOffsets = true }: { readonly withOffsets?: boolean } = {},
   ): Promise<readonly TopicInfo[]> {
-    this.#assertOpen();
+    this.assertOpen();
     const topics = await (names === undefined ? this.#directory.all() : this.#directory.find(names));
     const infos = Array.from(topics, async ([name, description]): Promise<readonly TopicInfo[]> => {
       const { id, partitions } = description;
@@ -257,16 +253,16 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async #offsets(topicPartitions: readonly TopicPartition[], which: WhichOffset | number): Promise<readonly number[]> {
-    this.#assertOpen();
+    this.assertOpen();
     await this.#directory.assertPartitions(topicPartitions);
     const offsets = await this.#cluster.run((cluster) => cluster.ask(listOffsets, { topicPartitions, which }));
     return topicPartitions.map((place) => offsets.get(partitionKey(place)) ?? 0);
   }
 
   async openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter> {
-    this.#assertOpen();
+    this.assertOpen();
     await abortable(this.#assertLane(lane), signal);
-    this.#assertOpen();
+    this.assertOpen();
     const writer = new KafkaLaneWriter({
       lane,
       log: this.#id,
@@ -291,7 +287,7 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]> {
-    this.#assertOpen();
+    this.assertOpen();
     for (const record of records) assertFields(record);
     const placed = await this.#directory.withPartitions(records);
     if (placed.length === 0) return [];
@@ -301,16 +297,8 @@ class KafkaTopicLog implements TopicLog {
     return await this.#appender.append(placed);
   }
 
-  read(options: ReadOptions): TopicReader {
-    return this.#read(options, textRecord);
-  }
-
-  readBytes(options: ReadOptions): TopicReader<Uint8Array> {
-    return this.#read(options, bytesRecord);
-  }
-
-  #read<Field extends string | Uint8Array>(options: ReadOptions, fieldsOf: FieldsOf<Field>): TopicReader<Field> {
-    this.#assertOpen();
+  protected override reader<Field extends string | Uint8Array>(options: ReadOptions, fieldsOf: FieldsOf<Field>): TopicReader<Field> {
+    this.assertOpen();
     // A reader that waits for new records keeps its connection busy, so it has its own client.
     const client = options.follow === true ? this.#clientOf(new Cluster(this.#config, this.#known)) : this.#cluster;
     const reader = new KafkaTopicReader({
@@ -331,12 +319,12 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async openTransaction(topicPartition: TopicPartition, signal?: AbortSignal): Promise<OpenTransaction | undefined> {
-    this.#assertOpen();
+    this.assertOpen();
     return await this.#cluster.run((cluster) => findOpenTransaction(cluster, topicPartition), signal);
   }
 
   async readState(topic: string, partition: number): Promise<StateReading> {
-    this.#assertOpen();
+    this.assertOpen();
     await this.#assertState({ topic, partition });
     const state = new StatePartition({ topic, partition });
     await this.#settled();
@@ -345,7 +333,7 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async joinGroup(options: JoinGroupOptions): Promise<GroupMember> {
-    this.#assertOpen();
+    this.assertOpen();
     const { sessionTimeoutMs = SESSION_TIMEOUT_MS } = this.#options;
     const membership = new Member({
       log: this.#cluster.cluster,
@@ -362,14 +350,14 @@ class KafkaTopicLog implements TopicLog {
       await membership.joined;
     } catch (error) {
       await leave();
-      this.#assertOpen();
+      this.assertOpen();
       throw error;
     }
     return { leave };
   }
 
   async groupOffset({ group, topic, partition }: TopicPartition & { readonly group: string }): Promise<number | undefined> {
-    this.#assertOpen();
+    this.assertOpen();
     await this.#settled();
     return (await this.#cluster.run((cluster) => groupOffsets(cluster, { group, topic, partitions: [partition] }))).get(partition);
   }
@@ -380,26 +368,17 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async recordLimit(topic: string): Promise<RecordLimit> {
-    this.#assertOpen();
+    this.assertOpen();
     return await this.#directory.recordLimit(topic);
   }
 
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  async #close(): Promise<void> {
+  protected override async end(): Promise<void> {
     await Promise.allSettled([...this.#readers.keys()].map((reader) => reader.close()));
     await Promise.allSettled([...this.#lanes].map((lane) => lane.close()));
     await Promise.allSettled([...this.#memberships].map((membership) => membership.leave()));
     this.#availability.close();
     // Closes the connections of all clusters.
-    this.#closing.abort(closedLog());
+    this.#closing.abort(this.closedError());
   }
 
   async #assertLane({ state, writes = [] }: LaneSpec): Promise<void> {
@@ -408,9 +387,9 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async #takeLane(writer: KafkaLaneWriter, { name, onlyIfFree = false }: LaneSpec): Promise<void> {
-    const held = onlyIfFree ? await holderToSpare({ writer, client: this.#cluster, log: this.#id }) : undefined;
+    const held = onlyIfFree ? await holderToSpare(writer, this.#cluster) : undefined;
     if (held !== undefined) throw new LaneHeldError({ lane: name, pid: held.pid, sinceMs: held.sinceMs });
-    await awaitHandover({ writer, client: this.#cluster, log: this.#id, handoverMs: this.#options.handoverMs ?? 5_000 });
+    await awaitHandover(writer, this.#cluster, this.#id, this.#options.handoverMs ?? 5_000);
     await writer.open();
   }
 
@@ -448,12 +427,4 @@ class KafkaTopicLog implements TopicLog {
   #clientOf(cluster: Cluster): Client {
     return new Client(cluster, (error) => this.#directory.explained(error));
   }
-
-  #assertOpen(): void {
-    if (this.#closed !== undefined) throw closedLog();
-  }
-}
-
-function closedLog(): TopicLogError {
-  return closedError('The topic log on Kafka');
 }

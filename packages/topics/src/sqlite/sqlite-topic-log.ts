@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { type Availability, type AvailabilityChange, availability } from '../availability.ts';
 import type { FieldsOf } from '../pull-reader.ts';
-import { assertFields, bytesRecord, textRecord } from '../record-fields.ts';
+import { OpenLog } from '../open-log.ts';
+import { assertFields } from '../record-fields.ts';
 import { LiveState } from '../state-reading.ts';
-import { closedError } from '../topic-log-error.ts';
 import { MAX_INT32, assertTopics, assertWhole } from '../whole-options.ts';
 import type {
   CreatedTopics,
@@ -83,16 +83,7 @@ const MAX_RECORD_BYTES = 500_000_000;
  * for an invalid number.
  */
 export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<TopicLog> {
-  const {
-    busyTimeoutMs = 5_000,
-    pollMs = 50,
-    tombstoneRetentionMs = 86_400_000,
-    maxFileBytes = 0,
-    readOnly = false,
-    retention,
-    onAvailability,
-    now: clock = Date.now,
-  } = options;
+  const { busyTimeoutMs = 5_000, pollMs = 50, tombstoneRetentionMs = 86_400_000, maxFileBytes = 0, readOnly = false, retention } = options;
   // SQLite takes an integer of 32 bits.
   assertWhole('sqliteTopicLog', { busyTimeoutMs, pollMs }, 0, MAX_INT32);
   assertWhole(
@@ -101,7 +92,6 @@ export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<To
     0,
     Infinity,
   );
-  const now = (): number => Math.floor(clock());
   const file = resolve(options.file);
   const link = new WorkerLink({ file, busyTimeoutMs, tombstoneRetentionMs, maxFileBytes, readOnly }, options.worker);
   try {
@@ -110,12 +100,10 @@ export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<To
     await link.close();
     throw error;
   }
-  const stopDeletion = retention && deleteOldRecords(link, retention, now);
-  const commits = new CommitWatch(() => link.call('dataVersion'), pollMs);
-  return new SqliteTopicLog(link, commits, file, now, stopDeletion, onAvailability && availability(onAvailability));
+  return new SqliteTopicLog(link, { ...options, file, pollMs });
 }
 
-class SqliteTopicLog implements TopicLog {
+class SqliteTopicLog extends OpenLog implements TopicLog {
   readonly #link: WorkerLink;
   readonly #file: string;
   readonly #now: () => number;
@@ -124,29 +112,23 @@ class SqliteTopicLog implements TopicLog {
   readonly #availability: Availability | undefined;
   readonly #lanes = new Set<SqliteLaneWriter>();
   readonly #readers = new Set<{ close(): Promise<void> }>();
-  #closed: Promise<void> | undefined;
 
-  constructor(
-    link: WorkerLink,
-    commits: CommitWatch,
-    file: string,
-    now: () => number,
-    stopDeletion: (() => void) | undefined,
-    availability: Availability | undefined,
-  ) {
+  constructor(link: WorkerLink, options: SqliteTopicLogOptions & { readonly pollMs: number }) {
+    const { file, pollMs, now = Date.now, retention, onAvailability } = options;
+    super(`The topic log ${file}`);
     this.#link = link;
-    this.#commits = commits;
     this.#file = file;
-    this.#now = now;
-    this.#stopDeletion = stopDeletion;
-    this.#availability = availability;
+    this.#now = () => Math.floor(now());
+    this.#commits = new CommitWatch(() => link.call('dataVersion'), pollMs);
+    this.#stopDeletion = retention && deleteOldRecords(link, retention, this.#now);
+    this.#availability = onAvailability && availability(onAvailability);
   }
 
   async createTopics(
     topics: readonly NewTopicSpec[],
     { validateOnly = false }: { readonly validateOnly?: boolean } = {},
   ): Promise<CreatedTopics> {
-    this.#assertOpen();
+    this.assertOpen();
     assertTopics(topics);
     for (const topic of topics) assertTopic(topic);
     const changes = await this.#link.call('createTopics', topics, validateOnly);
@@ -155,20 +137,20 @@ class SqliteTopicLog implements TopicLog {
   }
 
   async listTopics(names?: readonly string[]): Promise<readonly TopicInfo[]> {
-    this.#assertOpen();
+    this.assertOpen();
     return await this.#link.call('listTopics', names);
   }
 
   async offsets(topicPartitions: readonly TopicPartition[], which: 'earliest' | 'end' | 'written'): Promise<readonly number[]> {
-    this.#assertOpen();
+    this.assertOpen();
     return await this.#link.call('offsets', topicPartitions, which === 'earliest');
   }
 
   async openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter> {
-    this.#assertOpen();
+    this.assertOpen();
     signal?.throwIfAborted();
     const { epoch, state } = await this.#link.call('openLane', lane, this.#now());
-    this.#assertOpen();
+    this.assertOpen();
     const writer = new SqliteLaneWriter({
       link: this.#link,
       commits: this.#commits,
@@ -188,7 +170,7 @@ class SqliteTopicLog implements TopicLog {
   }
 
   async append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]> {
-    this.#assertOpen();
+    this.assertOpen();
     for (const record of records) assertFields(record);
     const written = new WrittenRecords(records);
     const pairs = await this.#link.call('write', null, written.entries, [], this.#now());
@@ -196,16 +178,8 @@ class SqliteTopicLog implements TopicLog {
     return written.positions(pairs);
   }
 
-  read(options: ReadOptions): TopicReader {
-    return this.#read(options, textRecord);
-  }
-
-  readBytes(options: ReadOptions): TopicReader<Uint8Array> {
-    return this.#read(options, bytesRecord);
-  }
-
-  #read<Field extends string | Uint8Array>(options: ReadOptions, fieldsOf: FieldsOf<Field>): TopicReader<Field> {
-    this.#assertOpen();
+  protected override reader<Field extends string | Uint8Array>(options: ReadOptions, fieldsOf: FieldsOf<Field>): TopicReader<Field> {
+    this.assertOpen();
     const reader = new SqliteTopicReader(this.#link, this.#commits, options, fieldsOf, (closed) => this.#readers.delete(closed));
     if (options.signal?.aborted !== true) this.#readers.add(reader);
     return reader;
@@ -218,7 +192,7 @@ class SqliteTopicLog implements TopicLog {
   }
 
   async readState(topic: string, partition: number): Promise<StateReading> {
-    this.#assertOpen();
+    this.assertOpen();
     return this.#reading(await this.#link.call('readState', topic, partition));
   }
 
@@ -232,12 +206,12 @@ class SqliteTopicLog implements TopicLog {
   }
 
   async groupOffset({ group, ...place }: TopicPartition & { readonly group: string }): Promise<number | undefined> {
-    this.#assertOpen();
+    this.assertOpen();
     return (await this.#link.call('groupOffset', place, group)) ?? undefined;
   }
 
   async offsetSince(topicPartition: TopicPartition, sinceMs: number): Promise<number | undefined> {
-    this.#assertOpen();
+    this.assertOpen();
     return (await this.#link.call('offsetSince', topicPartition, sinceMs)) ?? undefined;
   }
 
@@ -245,25 +219,12 @@ class SqliteTopicLog implements TopicLog {
     return Promise.resolve({ bytes: MAX_RECORD_BYTES });
   }
 
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  async #close(): Promise<void> {
+  protected override async end(): Promise<void> {
     await Promise.allSettled([...this.#readers].map((reader) => reader.close()));
     await Promise.allSettled([...this.#lanes].map((lane) => lane.close()));
     this.#stopDeletion?.();
     this.#availability?.close();
     await this.#link.close();
-  }
-
-  #assertOpen(): void {
-    if (this.#closed !== undefined) throw closedError(`The topic log ${this.#file}`);
   }
 
   #reading({ keys, values, timestampsMs }: StateEntries): LiveState {

@@ -27,7 +27,6 @@ test.for([
   };
   const cluster = { ask: members };
   const client: Pick<Client, 'run'> = { run: async (work) => await work(cluster as object as Cluster) };
-  const options = { writer: writer as KafkaLaneWriter, client: client as Client, log: 'this' };
-  await awaitHandover({ ...options, handoverMs: 60_000 });
+  await awaitHandover(writer as KafkaLaneWriter, client as Client, 'this', 60_000);
   expect(looked).toBe(looks);
 });

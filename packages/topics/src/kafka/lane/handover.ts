@@ -8,31 +8,24 @@ import { describeGroup } from '../requests/groups.ts';
 const POLL_MS = 100;
 const DESCRIBED_WITHIN_MS = 1_000;
 
-export interface HandoverOptions {
-  readonly writer: KafkaLaneWriter;
-  readonly client: Client;
-  /** ID of this open log, as in `LaneHolder.log`. */
-  readonly log: string;
-}
-
 /**
  * Waits for up to `handoverMs` while a holder that may be alive finishes its transactions in flight and releases the lane. Without the wait, both
- * holders could do the same work. The fence stops the older holder in any case.
+ * holders could do the same work. The fence stops the older holder in any case. `log`: ID of this open log, as in `LaneHolder.log`.
  */
-export async function awaitHandover({ handoverMs, ...options }: HandoverOptions & { readonly handoverMs: number }): Promise<void> {
+export async function awaitHandover(writer: KafkaLaneWriter, client: Client, log: string, handoverMs: number): Promise<void> {
   const deadline = performance.now() + handoverMs;
   for (;;) {
-    const found = await holderInGroup(options);
+    const found = await holderInGroup(writer, client);
     // An earlier opening of the lane by this same log needs no wait.
-    if (found === undefined || found.log === options.log) return;
+    if (found === undefined || found.log === log) return;
     if (found.lives === false || performance.now() >= deadline) return;
     await sleep(POLL_MS);
   }
 }
 
 /** Returns the holder if it may be alive: its group lists it as a member, or doesn't respond in time. */
-export async function holderToSpare(options: HandoverOptions): Promise<LaneHolder | undefined> {
-  const found = await holderInGroup(options);
+export async function holderToSpare(writer: KafkaLaneWriter, client: Client): Promise<LaneHolder | undefined> {
+  const found = await holderInGroup(writer, client);
   return found?.lives === false ? undefined : found;
 }
 
@@ -40,10 +33,10 @@ export async function holderToSpare(options: HandoverOptions): Promise<LaneHolde
  * Returns the lane's holder, and whether its group lists it as a member. Undefined if the holder has released the lane, or isn't in a group: such a
  * holder never learns that the lane moves.
  */
-async function holderInGroup({
-  writer,
-  client,
-}: HandoverOptions): Promise<(LaneHolder & { readonly lives: boolean | undefined }) | undefined> {
+async function holderInGroup(
+  writer: KafkaLaneWriter,
+  client: Client,
+): Promise<(LaneHolder & { readonly lives: boolean | undefined }) | undefined> {
   const holder = await writer.currentHolder();
   if (holder?.member === undefined || holder.released === true) return undefined;
   const { group, id } = holder.member;

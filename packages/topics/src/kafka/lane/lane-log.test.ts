@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Cluster } from '../client/cluster.ts';
 import { FakeCluster } from '../client/fake-cluster.fixture.ts';
-import type { Client } from '../client/client.ts';
 import { stored } from '../wire/any-batch.fixture.ts';
 import { LaneLog } from './lane-log.ts';
 
@@ -44,11 +43,7 @@ function holderBatches(i: number, nonce: string): readonly Buffer[] {
 test('a take whose record another process aborted can be repeated', async () => {
   const nonces = ['first'];
   const cluster = stateCluster(nonces);
-  const log = new LaneLog({
-    lane: { name: 'lane', state: STATE },
-    incarnation: INCARNATION,
-    client: { cluster } as Client,
-  });
+  const log = new LaneLog({ name: 'lane', state: STATE }, INCARNATION, cluster);
   await expect(log.readTo('first')).rejects.toThrow('aborted');
   nonces.push('second');
   await log.readToEnd();

@@ -1,7 +1,7 @@
 import { LaneLostError } from '../../lane-errors.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec } from '../../topic-log.ts';
-import type { Client } from '../client/client.ts';
+import type { Cluster } from '../client/cluster.ts';
 import type { TransactionNote } from '../producer/find-transaction.ts';
 import type { Noted } from '../producer/transaction-session.ts';
 import { OWN_KEYS, StatePartition, type StateRecord } from './state-partition.ts';
@@ -24,12 +24,6 @@ export interface LaneHolder {
   readonly released?: boolean | undefined;
 }
 
-export interface LaneLogOptions {
-  readonly lane: LaneSpec;
-  readonly incarnation: string;
-  readonly client: Client;
-}
-
 /**
  * A lane's state in the log. Each take of the lane and most transactions add a bookkeeping record to the state. These records show what the newest
  * transactions have written, and whether another process has taken the lane.
@@ -37,7 +31,9 @@ export interface LaneLogOptions {
 export class LaneLog {
   readonly holderKey: string;
   readonly transactionKey: string;
-  readonly #options: LaneLogOptions;
+  readonly #lane: LaneSpec;
+  readonly #incarnation: string;
+  readonly #cluster: Cluster;
   readonly #partition: StatePartition;
   #taken = false;
   #successor: LaneHolder | undefined;
@@ -47,9 +43,10 @@ export class LaneLog {
   /** Number of this incarnation's newest transaction known to be in the log completely; 0 before the first. The writer sets it, too. */
   counted = 0;
 
-  constructor(options: LaneLogOptions) {
-    const { lane } = options;
-    this.#options = options;
+  constructor(lane: LaneSpec, incarnation: string, cluster: Cluster) {
+    this.#lane = lane;
+    this.#incarnation = incarnation;
+    this.#cluster = cluster;
     this.#partition = new StatePartition(lane.state);
     this.holderKey = `${OWN_KEYS}${lane.name}/holder`;
     this.transactionKey = `${OWN_KEYS}${lane.name}/transaction`;
@@ -67,14 +64,14 @@ export class LaneLog {
 
   /** Reads up to the last stable offset. Throws `LaneLostError` if another process has taken the lane since this one did. */
   async readToEnd(): Promise<void> {
-    await this.#partition.readToEnd(this.#options.client.cluster, (record) => this.#note(record));
+    await this.#partition.readToEnd(this.#cluster, (record) => this.#note(record));
     this.#assertOurs();
   }
 
   /** Reads up to the holder record with this nonce. Everything that earlier holders committed is before this record. Throws like `readToEnd`. */
   async readTo(nonce: string): Promise<void> {
     this.#awaited = nonce;
-    await this.#partition.readUntil(this.#options.client.cluster, (record) => this.#note(record) === nonce);
+    await this.#partition.readUntil(this.#cluster, (record) => this.#note(record) === nonce);
     this.#assertOurs();
   }
 
@@ -89,7 +86,7 @@ export class LaneLog {
     if (value === null) return undefined;
     if (key === this.transactionKey) {
       const note = JSON.parse(value) as TransactionNote;
-      if (!isAborted && note.incarnation === this.#options.incarnation) this.counted = Math.max(this.counted, note.number);
+      if (!isAborted && note.incarnation === this.#incarnation) this.counted = Math.max(this.counted, note.number);
       this.#noted = [...(isAborted ? this.#noted : []), { id: note, isWhole: !isAborted, note, placed: new Map() }];
     }
     if (key !== this.holderKey) return undefined;
@@ -101,7 +98,7 @@ export class LaneLog {
       throw new Error('Another process started to take the lane, and aborted the attempt of this one.');
     }
     if (holder.released === true) this.#noted = [];
-    if (holder.incarnation === this.#options.incarnation) {
+    if (holder.incarnation === this.#incarnation) {
       this.#taken = true;
       return holder.nonce;
     }
@@ -112,6 +109,6 @@ export class LaneLog {
   #assertOurs(): void {
     if (this.#successor === undefined) return;
     const { host, pid, sinceMs } = this.#successor;
-    throw new LaneLostError({ lane: this.#options.lane.name, by: `process ${pid} on ${host} since ${new Date(sinceMs).toISOString()}` });
+    throw new LaneLostError({ lane: this.#lane.name, by: `process ${pid} on ${host} since ${new Date(sinceMs).toISOString()}` });
   }
 }

@@ -62,7 +62,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     super(options.lane.name);
     this.#options = options;
     const { state, writes = [], commits = [] } = options.lane;
-    this.#log = new LaneLog({ ...options, incarnation: this.#incarnation });
+    this.#log = new LaneLog(options.lane, this.#incarnation, options.client.cluster);
     this.#places.add({ topicPartitions: [state, ...writes], offsets: commits });
   }
 

@@ -5,7 +5,7 @@ import { chain } from '../client/driver-errors.ts';
 import { refusedRecord } from '../client/error-kinds.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { BatchRecords } from '../wire/batch-record.ts';
-import { type BatchSplitter, RecordTooLargeError, type SplitBatch } from '../wire/split-batches.ts';
+import { BatchSplitter, RecordTooLargeError, type SplitBatch } from '../wire/split-batches.ts';
 import type { Compression } from '../wire/codecs.ts';
 import { batchBytes } from '../wire/record-size.ts';
 import type { TransactionalProducer } from './transactional-producer.ts';
@@ -19,13 +19,6 @@ export interface SentBatch {
   readonly count: number;
 }
 
-export interface RecordSenderOptions {
-  readonly compression: Compression;
-  readonly splitter: BatchSplitter;
-  /** A topic's `max.message.bytes`; a default if it isn't known. */
-  readonly maxMessageBytes: (topic: string) => number;
-}
-
 /**
  * A request is full at this many bytes before compression. All of its batches are in memory together, and brokers accept at most 100 MiB by
  * default.
@@ -33,16 +26,19 @@ export interface RecordSenderOptions {
 const MOST_REQUEST_BYTES = 8 * 1024 * 1024;
 
 export class RecordSender {
-  readonly #options: RecordSenderOptions;
+  readonly #splitter = new BatchSplitter();
+  readonly #compression: Compression;
+  readonly #maxMessageBytes: (topic: string) => number;
 
-  constructor(options: RecordSenderOptions) {
-    this.#options = options;
+  /** `maxMessageBytes` returns a topic's `max.message.bytes`, or a default if it isn't known. */
+  constructor(compression: Compression, maxMessageBytes: (topic: string) => number) {
+    this.#compression = compression;
+    this.#maxMessageBytes = maxMessageBytes;
   }
 
   /** Sends rounds of batches, each with at most one batch per partition. Resolves to the offsets of the batches. */
   async write(producer: TransactionalProducer, partitions: RecordsByPartition): Promise<SentRecords> {
-    const { maxMessageBytes } = this.#options;
-    const limits: Limits = new Map(Array.from(partitions.values(), ({ topic }) => [topic, maxMessageBytes(topic)]));
+    const limits: Limits = new Map(Array.from(partitions.values(), ({ topic }) => [topic, this.#maxMessageBytes(topic)]));
     try {
       return await this.#send(producer, partitions, limits);
     } catch (error) {
@@ -64,10 +60,9 @@ export class RecordSender {
   }
 
   *#batchesOf({ topic, partition, runs }: PartitionRecords, limits: Limits): Generator<BatchTo, undefined> {
-    const { compression, splitter } = this.#options;
-    const options = { timestampMs: Date.now(), maxBytes: batchBytes(limits.get(topic) ?? 0), compression };
+    const options = { timestampMs: Date.now(), maxBytes: batchBytes(limits.get(topic) ?? 0), compression: this.#compression };
     try {
-      for (const records of runs) for (const batch of splitter.split(records, options)) yield { topic, partition, batch };
+      for (const records of runs) for (const batch of this.#splitter.split(records, options)) yield { topic, partition, batch };
     } catch (error) {
       throw error instanceof RecordTooLargeError ? Object.assign(error, { topic }) : error;
     }

@@ -1,6 +1,5 @@
 import { expect, it, vi } from 'vitest';
 import { FakeCluster } from '../client/fake-cluster.fixture.ts';
-import { BatchSplitter } from '../wire/split-batches.ts';
 import { COMPRESSIONS } from '../wire/codecs.ts';
 import { RecordSender } from './record-sender.ts';
 import { Places, type TransactionalProducer } from './transactional-producer.ts';
@@ -11,11 +10,7 @@ const PAGE = { topic: 'pages', partition: 0, key: 'page' };
 /** A session with a fake producer, whose methods do nothing unless `producer` replaces them. */
 function sessionOf(producer: Partial<TransactionalProducer>, options: Partial<TransactionSessionOptions> = {}): TransactionSession {
   const nothing = async (): Promise<void> => await Promise.resolve();
-  const sender = new RecordSender({
-    compression: COMPRESSIONS.none,
-    splitter: new BatchSplitter(),
-    maxMessageBytes: () => 1_000,
-  });
+  const sender = new RecordSender(COMPRESSIONS.none, () => 1_000);
   return new TransactionSession({
     producer: {
       fence: nothing,

@@ -172,10 +172,7 @@ export class TransactionSession {
     if (earlyMs > 0 && isAnywhere(this.#unended)) await sleep(earlyMs, undefined, { signal });
     for (const backoff = new Backoff(POLLS); isAnywhere(this.#unended); await backoff.pause(signal)) {
       const { topicPartitions, offsets } = this.#unended;
-      const [stable, committed] = await Promise.all([
-        this.#offsets(topicPartitions, 'stable'),
-        committedOffsets(cluster, offsets, { showsPending: true }),
-      ]);
+      const [stable, committed] = await Promise.all([this.#offsets(topicPartitions, 'stable'), committedOffsets(cluster, offsets, true)]);
       const open = topicPartitions.filter((place) => (stable.get(partitionKey(place)) ?? 0) < (this.#ends.get(partitionKey(place)) ?? 0));
       this.#unended = { topicPartitions: open, offsets: offsets.filter((place) => committed.get(place)?.isPending) };
       if (performance.now() >= deadline) break;

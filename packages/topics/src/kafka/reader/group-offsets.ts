@@ -3,7 +3,7 @@ import { partitionKey } from '../../topic-partition.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { isAnswer } from '../client/driver-errors.ts';
-import { type CommittedOffset, type OffsetFetchOptions, offsetCommit, offsetFetch } from '../requests/offsets.ts';
+import { type CommittedOffset, offsetCommit, offsetFetch } from '../requests/offsets.ts';
 
 /** The offsets that a group reads next, by partition, without partitions for which the group has committed none. */
 export async function groupOffsets(
@@ -19,11 +19,11 @@ export async function groupOffsets(
   );
 }
 
-/** The committed offset in each of these places, by place. `showsPending`: as in `OffsetFetchOptions`. */
+/** The committed offset in each of these places, by place. `showsPending`: as in the request. */
 export async function committedOffsets<Place extends OffsetPlace>(
   cluster: Cluster,
   places: readonly Place[],
-  { showsPending = false }: Pick<OffsetFetchOptions, 'showsPending'> = {},
+  showsPending = false,
 ): Promise<ReadonlyMap<Place, CommittedOffset | undefined>> {
   const all = new Map<Place, CommittedOffset | undefined>();
   for (const [groupId, topicPartitions] of Map.groupBy(places, ({ group }) => group)) {

@@ -58,7 +58,7 @@ function seriesWriter(records: BatchRecords, from: number): SeriesWriter | undef
   key.field(first.key);
   const headers = new RecordWriter(0);
   writeHeaders(headers, first.headers ?? {});
-  return new SeriesWriter({ key: key.written(), parts, headers: headers.written() });
+  return new SeriesWriter(key.written(), parts, headers.written());
 }
 
 function writeHeaders(writer: RecordWriter, headers: NonNullable<BatchRecord['headers']>): void {

@@ -2,14 +2,6 @@ import type { SeriesParts } from '../../topic-log.ts';
 import { LONG, type RecordWriter } from './record-writer.ts';
 import { varintBytes, writeVarint } from './varint.ts';
 
-export interface SeriesWriterOptions {
-  /** The encoded key: its length, then its bytes. */
-  readonly key: Uint8Array;
-  readonly parts: SeriesParts;
-  /** The encoded headers: their count, then each header. */
-  readonly headers: Uint8Array;
-}
-
 /** Writes the records of a series, whose common bytes it encodes only once. */
 export class SeriesWriter {
   readonly #key: Uint8Array;
@@ -21,7 +13,8 @@ export class SeriesWriter {
   /** By length of the varying part: the encoded key, the length of the value, and the beginning of the value. */
   readonly #heads: Uint8Array[] = [];
 
-  constructor({ key, parts, headers }: SeriesWriterOptions) {
+  /** `key`: the encoded key, its length and its bytes. `headers`: the encoded headers, their count and each header. */
+  constructor(key: Uint8Array, parts: SeriesParts, headers: Uint8Array) {
     const after = Buffer.from(parts.after);
     this.#key = key;
     this.#before = Buffer.from(parts.before);
