@@ -18,24 +18,7 @@ export interface KafkaError {
   readonly cure?: string;
 }
 
-/** Names of the errors that the driver asks about (`isAnswer`). */
-export type KafkaErrorName =
-  | 'OFFSET_OUT_OF_RANGE'
-  | 'UNKNOWN_TOPIC_OR_PARTITION'
-  | 'LEADER_NOT_AVAILABLE'
-  | 'MESSAGE_TOO_LARGE'
-  | 'RECORD_LIST_TOO_LARGE'
-  | 'ILLEGAL_GENERATION'
-  | 'INCONSISTENT_GROUP_PROTOCOL'
-  | 'UNKNOWN_MEMBER_ID'
-  | 'INVALID_SESSION_TIMEOUT'
-  | 'REBALANCE_IN_PROGRESS'
-  | 'INVALID_REPLICATION_FACTOR'
-  | 'SASL_AUTHENTICATION_FAILED'
-  | 'INVALID_RECORD';
-
-/** Errors by their name in Kafka's protocol ("Error Codes"). Each error that isn't listed is final. */
-export const KAFKA_ERRORS: Readonly<Record<string, KafkaError> & Record<KafkaErrorName, KafkaError>> = {
+const ERRORS = {
   OFFSET_OUT_OF_RANGE: { code: 1, kind: 'later' },
   // The checksum of a batch doesn't match, for example because the network changed its bytes.
   CORRUPT_MESSAGE: { code: 2, kind: 'later' },
@@ -51,9 +34,7 @@ export const KAFKA_ERRORS: Readonly<Record<string, KafkaError> & Record<KafkaErr
   COORDINATOR_NOT_AVAILABLE: {
     code: 15,
     kind: 'elsewhere',
-    text:
-      'the brokers have no coordinator for the group or the transactions; if this lasts, compare the number of brokers with ' +
-      'offsets.topic.replication.factor and transaction.state.log.replication.factor',
+    text: 'the brokers have no coordinator for the group or the transactions; if this lasts, compare the number of brokers with offsets.topic.replication.factor and transaction.state.log.replication.factor',
   },
   NOT_COORDINATOR: { code: 16, kind: 'elsewhere' },
   INVALID_TOPIC_EXCEPTION: {
@@ -73,9 +54,7 @@ export const KAFKA_ERRORS: Readonly<Record<string, KafkaError> & Record<KafkaErr
   INVALID_TIMESTAMP: {
     code: 32,
     kind: 'final',
-    cure:
-      "Compare the clocks of this machine and of the brokers. If both are right, raise the topic's message.timestamp.before.max.ms and " +
-      'message.timestamp.after.max.ms.',
+    cure: "Compare the clocks of this machine and of the brokers. If both are right, raise the topic's message.timestamp.before.max.ms and message.timestamp.after.max.ms.",
   },
   UNSUPPORTED_SASL_MECHANISM: {
     code: 33,
@@ -143,7 +122,13 @@ export const KAFKA_ERRORS: Readonly<Record<string, KafkaError> & Record<KafkaErr
   NEW_LEADER_ELECTED: { code: 108, kind: 'elsewhere', text: 'the partition has a new leader' },
   TRANSACTION_ABORTABLE: { code: 120, kind: 'later', text: 'the transaction must be aborted' },
   REBOOTSTRAP_REQUIRED: { code: 129, kind: 'elsewhere', text: 'the client must connect to the configured addresses again' },
-};
+} as const;
+
+/** Names of errors in Kafka's protocol. */
+export type KafkaErrorName = keyof typeof ERRORS;
+
+/** Errors by their name in Kafka's protocol ("Error Codes"). Each error that isn't listed is final. */
+export const KAFKA_ERRORS: Readonly<Record<KafkaErrorName, KafkaError>> = ERRORS;
 
 const BY_CODE = new Map<number, KafkaError & { readonly name: string }>(
   Object.entries(KAFKA_ERRORS).map(([name, error]) => [error.code, { name, ...error }]),

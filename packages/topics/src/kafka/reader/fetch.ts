@@ -2,7 +2,7 @@ import type { TopicRecord } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { isAnswer } from '../client/driver-errors.ts';
-import { type AbortedTransaction, type FetchedPartition, fetch } from '../requests/fetch.ts';
+import { type FetchedPartition, fetch } from '../requests/fetch.ts';
 import { READ_COMMITTED, type WhichOffset, listOffsets } from '../requests/offsets.ts';
 import { describeConfigs } from '../requests/topics.ts';
 import { type FetchedBatch, readBatches } from '../wire/read-batches.ts';
@@ -56,13 +56,23 @@ export async function partitionOffsets(
 }
 
 export async function fetchRecords(cluster: Cluster, options: FetchOptions): Promise<FetchedRecords> {
-  const { offset } = options;
   const { batches, aborted: transactions, next, lastStable } = await fetchBatches(cluster, options);
+  const coming = transactions.toSorted((a, b) => b.firstOffset - a.firstOffset);
+  /** The producers of aborted transactions that begin before the current batch and end after it. */
+  const producers = new Set<string>();
   const records: TopicRecord<Uint8Array>[] = [];
   const aborted: TopicRecord<Uint8Array>[] = [];
-  for (const { batch, isAborted } of decided(batches, transactions)) {
-    const kept = isAborted ? aborted : records;
-    for (const record of batch.records) if (record.offset >= offset) kept.push(record);
+  for (const batch of batches) {
+    for (let begun = coming.at(-1); begun !== undefined && begun.firstOffset <= batch.lastOffset; begun = coming.at(-1)) {
+      producers.add(begun.producerId);
+      coming.pop();
+    }
+    if (batch.isControl) {
+      producers.delete(batch.producerId);
+      continue;
+    }
+    const kept = producers.has(batch.producerId) ? aborted : records;
+    for (const record of batch.records) if (record.offset >= options.offset) kept.push(record);
   }
   return { records, aborted, next, lastStable };
 }
@@ -111,29 +121,6 @@ export async function fetchPartition(
 async function isCompacted(cluster: Cluster, topic: string): Promise<boolean> {
   const settings = (await cluster.ask(describeConfigs, { of: 'topic', names: [topic], settings: ['cleanup.policy'] })).get(topic);
   return settings?.get('cleanup.policy')?.includes('compact') ?? false;
-}
-
-/** A batch of data of a transaction that has ended, or of none. */
-interface DecidedBatch {
-  readonly batch: FetchedBatch;
-  readonly isAborted: boolean;
-}
-
-/** Finds the batches of aborted transactions, and leaves out end markers. */
-function decided(batches: readonly FetchedBatch[], transactions: readonly AbortedTransaction[]): readonly DecidedBatch[] {
-  const coming = transactions.toSorted((a, b) => b.firstOffset - a.firstOffset);
-  const aborted = new Set<string>();
-  const data: DecidedBatch[] = [];
-  for (const batch of batches) {
-    const { producerId, lastOffset, isControl } = batch;
-    for (let next = coming.at(-1); next !== undefined && next.firstOffset <= lastOffset; next = coming.at(-1)) {
-      aborted.add(next.producerId);
-      coming.pop();
-    }
-    if (isControl) aborted.delete(producerId);
-    else data.push({ batch, isAborted: aborted.has(producerId) });
-  }
-  return data;
 }
 
 /** True when a partition doesn't have the offset: retention has deleted it, or the partition ends before it. */

@@ -12,8 +12,8 @@ import type { TopicDirectory } from '../topics/topic-directory.ts';
 
 /** How long a broker waits for new records before it responds without any. */
 const LONG_POLL_MS = 1_000;
-/** Pause before a reader of several partitions checks them again after finding nothing new. The pause doubles up to `mostMs`. */
-const LOOK_FOR_NEWS = { firstMs: 250, mostMs: 1_000 };
+/** Pause before a reader of several partitions checks them again after finding nothing new. */
+const NEWS_CHECK_MS = 500;
 /** Minimum interval at which a following reader of all partitions checks for new ones. */
 const PARTITIONS_CHECK_MS = 3_000;
 /** Number of responses, each after a refresh of the metadata, before a reader believes that a partition has become shorter. */
@@ -47,7 +47,6 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   readonly #over = new AbortController();
   readonly #opened: Promise<Position[]>;
   #partitionsCheckedMs = performance.now();
-  #newsPauseMs = LOOK_FOR_NEWS.firstMs;
   #maxBytes = nextMaxBytes();
   #chunk: readonly TopicRecord<Uint8Array>[] = [];
   #at = 0;
@@ -152,8 +151,8 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
         positions.push(...positions.splice(0, at + 1));
         const records = await this.#advance(ready);
         if (records.length > 0) return records;
-      } else if (follow) await this.#lookForNews(positions);
-      else return undefined;
+      } else if (!follow) return undefined;
+      else if (!(await this.#fetchEnds(positions))) await sleep(NEWS_CHECK_MS, undefined, { signal: this.#over.signal });
     }
   }
 
@@ -185,15 +184,6 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
         return [];
       }
     });
-  }
-
-  async #lookForNews(positions: readonly Position[]): Promise<void> {
-    if (await this.#fetchEnds(positions)) {
-      this.#newsPauseMs = LOOK_FOR_NEWS.firstMs;
-      return;
-    }
-    await sleep(this.#newsPauseMs, undefined, { signal: this.#over.signal });
-    this.#newsPauseMs = Math.min(2 * this.#newsPauseMs, LOOK_FOR_NEWS.mostMs);
   }
 
   /**

@@ -63,7 +63,7 @@ export async function createTopics(options: CreateTopicsOptions): Promise<Prepar
   await assertMayGrow(cluster, grown);
   if (!validateOnly) for (const spec of grown) await grow(cluster, spec, false);
   const changed = validateOnly ? [] : [...missing, ...grown];
-  const now = changed.length === 0 ? existing : new Map([...existing, ...(await knownTopics(cluster, changed, existing))]);
+  const now = changed.length === 0 ? existing : new Map([...existing, ...(await knownTopics(cluster, changed))]);
   return {
     descriptions: now,
     created: missing.map(({ name }) => name),
@@ -127,25 +127,14 @@ async function grow(cluster: Cluster, { name, partitions }: TopicSpec, validateO
   await growing.catch((error: unknown) => refuse(error, name, `can't grow to ${partitions} partitions`));
 }
 
-/**
- * Describes created or enlarged topics, as soon as a broker knows them and the leaders of their new partitions. Brokers learn both a moment after the
- * controller does. Partitions that existed before don't need a leader.
- */
-async function knownTopics(
-  cluster: Cluster,
-  wanted: readonly TopicSpec[],
-  before: ReadonlyMap<string, FoundTopic>,
-): Promise<ReadonlyMap<string, FoundTopic>> {
+/** Describes created or enlarged topics, as soon as a broker knows them. Brokers learn of them a moment after the controller does. */
+async function knownTopics(cluster: Cluster, wanted: readonly TopicSpec[]): Promise<ReadonlyMap<string, FoundTopic>> {
   const names = wanted.map(({ name }) => name);
   for (const deadline = performance.now() + KNOWN_WITHIN_MS; performance.now() < deadline; await sleep(POLL_MS)) {
     const broker = await cluster.anyBroker();
     const existing = await topicMetadata(cluster, names, broker);
-    const isKnown = ({ name, partitions }: TopicSpec): boolean => {
-      const found = existing.get(name)?.partitionMetadata ?? [];
-      const old = before.get(name)?.partitions ?? 0;
-      return found.length >= partitions && found.every(({ partitionId, leader }) => partitionId < old || leader >= 0);
-    };
-    if (wanted.every(isKnown)) return await withSettings(cluster, broker, existing);
+    if (wanted.every(({ name, partitions }) => partitionCount(existing.get(name)) >= partitions))
+      return await withSettings(cluster, broker, existing);
   }
   throw new Error(
     `The brokers created these topics but didn't list them within ${KNOWN_WITHIN_MS / 1_000} s: ${names.join(', ')}. Try again.`,

@@ -20,7 +20,7 @@ export async function describeAllTopics(cluster: Cluster): Promise<ReadonlyMap<s
 export async function describeTopics(
   cluster: Cluster,
   wanted: ReadonlyMap<string, number>,
-  known?: ReadonlyMap<string, FoundTopic>,
+  known: ReadonlyMap<string, FoundTopic>,
 ): Promise<ReadonlyMap<string, FoundTopic>> {
   const found = await certainTopicMetadata(cluster, wanted);
   return await withSettings(cluster, await cluster.anyBroker(), found, [], known);

@@ -68,29 +68,19 @@ export class TopicDirectory {
     for (const place of places) assertExists(found, place);
   }
 
-  /** Fetches fresh descriptions of the topics of these partitions. Resolves to the topics that exist. */
-  async refresh(topicPartitions: readonly TopicPartition[]): Promise<ReadonlyMap<string, FoundTopic>> {
-    return await this.#fetch(topicPartitions, new Map());
-  }
-
   /** Looks which of these topics exist, and with how many partitions. The settings of a topic with the same ID as before can be older. */
   async find(topics: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>> {
-    return await this.#fetch(
-      topics.map((topic) => ({ topic, partition: 0 })),
-      this.#topics,
-    );
+    return await this.refresh(topics.map((topic) => ({ topic, partition: 0 })));
   }
 
-  async #fetch(
-    topicPartitions: readonly TopicPartition[],
-    withSettingsOf: ReadonlyMap<string, FoundTopic>,
-  ): Promise<ReadonlyMap<string, FoundTopic>> {
+  /** Does the same for the topics of these partitions. */
+  async refresh(topicPartitions: readonly TopicPartition[]): Promise<ReadonlyMap<string, FoundTopic>> {
     const wanted = new Map<string, number>();
     for (const { topic, partition } of topicPartitions) {
       const known = this.#topics.get(topic)?.partitions ?? 0;
       wanted.set(topic, Math.max(1, known, partition + 1, wanted.get(topic) ?? 0));
     }
-    const found = await this.#client.run((cluster) => describeTopics(cluster, wanted, withSettingsOf));
+    const found = await this.#client.run((cluster) => describeTopics(cluster, wanted, this.#topics));
     for (const topic of wanted.keys()) {
       const known = this.#topics.get(topic);
       const description = found.get(topic) ?? (known && { ...known, partitions: 0 });

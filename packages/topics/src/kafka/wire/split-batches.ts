@@ -41,7 +41,7 @@ export class BatchSplitter {
       this.#room = undefined;
       const encoded = encodeRecords(records, { from, maxBytes: maxBytes - BATCH_HEADER_BYTES, maxRecords: MAX_RECORDS, room });
       const { count } = encoded;
-      if (count === 0) throw new RecordTooLargeError({ index: from, bytes: encoded.nextBytes + BATCH_HEADER_BYTES, maxBytes });
+      if (count === 0) throw new RecordTooLargeError(from, encoded.nextBytes + BATCH_HEADER_BYTES);
       const bytes = encoded.bytes.length + BATCH_HEADER_BYTES;
       const isSmall = bytes < SMALL_BYTES;
       yield {
@@ -72,20 +72,11 @@ const MAX_ROOM_BYTES = 4 * 1024 * 1024;
 /** A single record exceeds the maximum size of a batch. Batches of earlier records may already have been sent. */
 export class RecordTooLargeError extends Error {
   override readonly name = 'RecordTooLargeError';
-  readonly code = 'HEADGATE_RECORD_TOO_LARGE';
-  readonly retryable = false;
-  /** Index of the record among the records to be split, counted from 0. */
-  readonly index: number;
   /** Bytes of a batch with only this record, before compression. */
   readonly bytes: number;
 
-  constructor(details: { readonly index: number; readonly bytes: number; readonly maxBytes: number }, options?: ErrorOptions) {
-    super(
-      `Record ${details.index} needs ${details.bytes} bytes in its own batch, but the limit is ${details.maxBytes}. ` +
-        'Make the record smaller, or raise max.message.bytes on the topic.',
-      options,
-    );
-    this.index = details.index;
-    this.bytes = details.bytes;
+  constructor(index: number, bytes: number) {
+    super(`Record ${index} needs ${bytes} bytes in its own batch.`);
+    this.bytes = bytes;
   }
 }

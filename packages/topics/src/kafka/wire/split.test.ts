@@ -66,7 +66,7 @@ describe('splitting', () => {
     const large = { key: null, value: 'x'.repeat(5000) };
     const records = [...pageOfRecords(20), large, ...pageOfRecords(20)];
     const bytes = await plainBytes([large]);
-    const tooLarge = { code: 'HEADGATE_RECORD_TOO_LARGE', index: 20, bytes };
+    const tooLarge = { name: 'RecordTooLargeError', message: expect.stringMatching(/^Record 20 /u) as string, bytes };
     expect(() => split(records, bytes - 1)).toThrow(expect.objectContaining(tooLarge));
     expect(split(records, bytes).reduce((sum, { count }) => sum + count, 0)).toBe(41);
   });
