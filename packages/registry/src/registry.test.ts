@@ -112,6 +112,12 @@ describe('a run that starts', () => {
     await expect(opened({ user: 'me', password: () => 'hush-hush' })).rejects.toThrow(/bearer token\. It says: Basic \*\*\* is \*\*\*$/);
   });
 
+  it('quotes no registry if a secret is so short that it could be a word', async () => {
+    emulator.failing = { status: 401, body: '{"message":"me:pass1 is wrong"}' };
+    const error = await opened({ user: 'me', password: () => 'pass1' }).catch((thrown: unknown) => thrown as Error);
+    expect((error as Error).message).toMatch(/or the bearer token\.$/);
+  });
+
   it('takes no address with a password, which errors would show', () => {
     expect(() => schemaRegistry({ url: 'http://me:hush-hush@127.0.0.1:1' })).toThrow(
       /^url: contains a password\. Pass user and password\.$/,

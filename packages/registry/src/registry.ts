@@ -66,16 +66,16 @@ export function schemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
   const codecs = new Map<number, Promise<Codec | undefined>>();
 
   const idOf = async (topic: string, codec: Codec, signal?: AbortSignal): Promise<number> => {
-    const subject = encodeURIComponent(`${topic}-value`);
-    const path = options.register === false ? `/subjects/${subject}` : `/subjects/${subject}/versions`;
-    const { id } = await sent(options, path, signal, schemaOf(codec));
+    const subject = `${topic}-value`;
+    const path = `/subjects/${encodeURIComponent(subject)}${options.register === false ? '' : '/versions'}`;
+    const { id } = await sent(options, path, subject, signal, schemaOf(codec));
     if (typeof id !== 'number') throw new RegistryError(`The schema registry at ${options.url} responded without an ID. ${IS_IT}`, 200);
     return id;
   };
 
   const read = async (id: number, signal?: AbortSignal): Promise<Codec | undefined> => {
     try {
-      const { schema, schemaType, references } = await sent(options, `/schemas/ids/${id}`, signal);
+      const { schema, schemaType, references } = await sent(options, `/schemas/ids/${id}`, undefined, signal);
       if (typeof schema !== 'string' || (Array.isArray(references) && references.length > 0)) return undefined;
       return codecIn(schemaType, schema);
     } catch (error) {
@@ -103,14 +103,14 @@ export function schemaRegistry(options: SchemaRegistryOptions): SchemaRegistry {
     }),
     async check(topic, codec, signal) {
       if (options.register === false) return void (await idOf(topic, codec, signal));
-      const subject = encodeURIComponent(`${topic}-value`);
-      const path = `/compatibility/subjects/${subject}/versions/latest?verbose=true`;
-      const answer = await sent(options, path, signal, schemaOf(codec)).catch((error: unknown): Answer => {
+      const subject = `${topic}-value`;
+      const path = `/compatibility/subjects/${encodeURIComponent(subject)}/versions/latest?verbose=true`;
+      const answer = await sent(options, path, subject, signal, schemaOf(codec)).catch((error: unknown): Answer => {
         // The subject is new.
         if (error instanceof RegistryError && error.status === 404) return {};
         throw error;
       });
-      if (answer.is_compatible === false) throw refusal(options, 409, path, answer.messages?.join('; ') ?? '');
+      if (answer.is_compatible === false) throw refusal(options, 409, subject, answer.messages?.join('; ') ?? '');
     },
     async decoded(bytes, signal) {
       if (bytes[0] !== MAGIC || bytes.length < HEADER_BYTES) return bytes;
@@ -154,7 +154,14 @@ interface Answer {
 
 const IS_IT = 'Is this the address of its Confluent API?';
 
-async function sent(options: SchemaRegistryOptions, path: string, signal?: AbortSignal, body?: object): Promise<Answer> {
+/** `subject`: the one that the path names. */
+async function sent(
+  options: SchemaRegistryOptions,
+  path: string,
+  subject: string | undefined,
+  signal?: AbortSignal,
+  body?: object,
+): Promise<Answer> {
   const { url } = options;
   const limit = AbortSignal.timeout(ANSWER_WITHIN_MS);
   const answer = await exchange(options, path, signal === undefined ? limit : AbortSignal.any([signal, limit]), body).catch(
@@ -171,7 +178,7 @@ async function sent(options: SchemaRegistryOptions, path: string, signal?: Abort
     if (answer.status === 200) throw new RegistryError(`The response of the schema registry at ${url} isn't JSON. ${IS_IT}`, 200);
   }
   if (answer.status === 200) return parsed;
-  throw refusal(options, answer.status, path, typeof parsed.message === 'string' ? parsed.message : '');
+  throw refusal(options, answer.status, subject, typeof parsed.message === 'string' ? parsed.message : '');
 }
 
 function codeOf(error: unknown): string {
@@ -180,17 +187,18 @@ function codeOf(error: unknown): string {
 }
 
 /** The error for a response other than 200. `words`: what the registry says. */
-function refusal(options: SchemaRegistryOptions, status: number, path: string, words: string): RegistryError {
-  const subject = decodeURIComponent(/\/subjects\/([^/?]+)/.exec(path)?.[1] ?? '');
+function refusal(options: SchemaRegistryOptions, status: number, subject: string | undefined, words: string): RegistryError {
   const secrets = [options.password, options.bearer].flatMap((read) => (read === undefined ? [] : [read()]));
-  const said = words === '' ? '' : ` It says: ${redaction(secrets)(words)}`;
+  // A secret of fewer characters counts as a word, so the redaction keeps it.
+  const isShort = secrets.some(({ length }) => length < 6);
+  const said = words === '' || isShort ? '' : ` It says: ${redaction(secrets)(words)}`;
   return new RegistryError(`The schema registry at ${options.url}: ${meaningOf(status, subject)}${said}`, status);
 }
 
 /** What a status means, and what to do. */
-function meaningOf(status: number, subject: string): string {
+function meaningOf(status: number, subject: string | undefined): string {
   if (status === 401 || status === 403) return `it refuses these credentials (${status}). Correct user and password, or the bearer token.`;
-  if (status === 404 && subject !== '') return `it has no such schema under ${subject}. Register it, or let a run do so.`;
+  if (status === 404 && subject !== undefined) return `it has no such schema under ${subject}. Register it, or let a run do so.`;
   if (status === 409)
     return `the schema isn't compatible with the earlier ones of ${subject}. Change the schema back, or the compatibility of ${subject}.`;
   if (status === 422) return `it refuses the schema of ${subject}. Correct the schema.`;
