@@ -206,7 +206,7 @@ async function requestedToken(
     service: address.host,
     limit: { requests: 100, windowMs: 1_000 },
     toRequest: () => ({ method: 'POST', url: address.href, ...contentOf(token) }),
-    classify: (answer, { epochMs }) => tokenVerdict(token, answer, { name, epochMs, from: address.origin + address.pathname }),
+    classify: (answer, { epochMs }) => tokenVerdict(token, answer, name, epochMs, address.origin + address.pathname),
     subject: () => name,
   })({ ...io, baseUrl: address.origin, credentials: [{ name, signer }], retryForMs: 0 });
   const { value } = await source.query(undefined, { credits: creditPool({ max: 1 }), signal });
@@ -227,17 +227,13 @@ function contentOf({ grant, id, secret, in: place, refreshToken, form, json }: T
   return { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: new URLSearchParams(pairs).toString() };
 }
 
-interface TokenContext {
-  readonly name: string;
-  readonly epochMs: number;
-  /** The address that was asked, without its query, which can contain a secret. */
-  readonly from: string;
-}
-
+/** `from`: the address that was asked, without its query, which can contain a secret. */
 function tokenVerdict(
   { at, expires, refreshToken }: Token,
   answer: HttpResponse,
-  { name, epochMs, from }: TokenContext,
+  name: string,
+  epochMs: number,
+  from: string,
 ): Verdict<GivenToken> {
   const { status } = answer;
   const body = jsonBody(answer, JSON.parse);

@@ -33,7 +33,7 @@ export function guessStream(answer: HttpResponse, query: Readonly<Record<string,
     : members.filter((member) => canBeRecords(member, isObject(body) && Object.hasOwn(body, 'id'))).toSorted(byLikelihood)[0];
   const found = list === undefined ? [body] : (list.value as readonly unknown[]);
   const records = list === undefined || Array.isArray(body) ? undefined : `${pathOf(list.path)}[*]`;
-  const way = list === undefined ? undefined : wayOf({ members, headers: answer.headers, query, list: pathOf(list.path), found });
+  const way = list === undefined ? undefined : wayOf(members, answer.headers, query, pathOf(list.path), found);
   const asked = Object.keys(query);
   const size = asked.find((name) => SIZE.test(name) && /^[1-9]\d*$/.test(String(query[name])));
   const value = way && { ...way.value, ...(size !== undefined && { size: { query: size, is: Number(query[size]) } }) };
@@ -123,15 +123,6 @@ function keyOf(records: readonly unknown[]): Guess<string> | undefined {
   return { value: pathOf(path), why: records.length === 1 ? 'by its name, from one record' : `different in all ${records.length} records` };
 }
 
-interface Paged {
-  readonly members: readonly Member[];
-  readonly headers: HttpResponse['headers'];
-  readonly query: Readonly<Record<string, unknown>>;
-  /** Path of the list of records. */
-  readonly list: string;
-  readonly found: readonly unknown[];
-}
-
 type Way = Guess<Readonly<Record<string, unknown>>>;
 
 const SIZE = /^(?:per[-_]?page|page[-_]?size|page\[size\]|limit|_limit|\$?top|size|count|rows|max[-_]?results|results[-_]?per[-_]?page)$/i;
@@ -144,8 +135,14 @@ const CURSOR =
   /^(?:next[-_]?)?(?:page[-_]?token|cursor|continuation[-_]?token|continuation|starting[-_]?after|after|marker|scroll[-_]?id|page[-_]?info)$|^(?:end[-_]?cursor|next[-_]?(?:token|id|key)|offset)$/i;
 const NEXT = /^(?:@odata\.next_?link|next[-_]?(?:page)?[-_]?(?:url|uri|link|href|page)?)$/i;
 
-/** How to get the next page, by the first sign of it. */
-function wayOf({ members, headers, query, list, found }: Paged): Way | undefined {
+/** How to get the next page, by the first sign of it. `list`: path of the list of records. */
+function wayOf(
+  members: readonly Member[],
+  headers: HttpResponse['headers'],
+  query: Readonly<Record<string, unknown>>,
+  list: string,
+  found: readonly unknown[],
+): Way | undefined {
   const asked = Object.keys(query);
   const one = (names: RegExp, isFitting: (value: unknown) => boolean): Member | undefined =>
     members.find((member) => names.test(nameOf(member)) && isFitting(member.value));

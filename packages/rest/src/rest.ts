@@ -122,7 +122,7 @@ function pipelineOf(name: string, section: RestOptions) {
           credit.release();
           if (answer === undefined) throw new TypeError('a page without a response');
           const { next } = page;
-          const tried = triedStream({ section, stream, query: one, answer, page, epochMs });
+          const tried = triedStream(section, stream, one, answer, page, epochMs);
           return { ...tried, ...(next !== undefined && { following: () => pageAt(next) }) };
         };
         return await pageAt(firstCursor(stream, undefined, epochMs));

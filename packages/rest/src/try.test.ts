@@ -23,7 +23,7 @@ function warnings(next: unknown, more: object = { since: { from: '$.at' } }): re
   const context = { service: 'api', subject: 'items', credential: 'app', epochMs: 0, query, redact: String, recentlyRefused: false };
   const verdict = verdictOf(stream, [], answer, context);
   if (verdict.kind !== 'ok') throw new Error(verdict.kind);
-  return triedStream({ section, stream, query, answer, page: verdict.value, epochMs: 0 }).warnings;
+  return triedStream(section, stream, query, answer, verdict.value, 0).warnings;
 }
 
 it.each([1, 2, 3, '2', '3'])('warns of a cursor that may count pages or records: %j', (next) => {

@@ -35,16 +35,14 @@ export interface TriedStream {
   readonly warnings: readonly string[];
 }
 
-export interface TriedOptions {
-  readonly section: RestOptions;
-  readonly stream: Stream;
-  readonly query: RestQuery;
-  readonly answer: HttpResponse;
-  readonly page: RestPage;
-  readonly epochMs: number;
-}
-
-export function triedStream({ section, stream, query, answer, page, epochMs }: TriedOptions): TriedStream {
+export function triedStream(
+  section: RestOptions,
+  stream: Stream,
+  query: RestQuery,
+  answer: HttpResponse,
+  page: RestPage,
+  epochMs: number,
+): TriedStream {
   const { records, next } = page;
   const keys = records.map((record) => keyOf(stream, withFields(stream, record, query.fields)));
   return {
