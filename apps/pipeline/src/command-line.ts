@@ -137,6 +137,8 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--header <name>', 'With --key: header that carries the key instead')
     .option('--query <name>', 'With --key: query parameter that carries the key instead')
     .action(async ({ force = false, rest, ...given }: { force?: boolean; rest?: string } & Omit<InitRestOptions, 'rest'>) => {
+      if (/\.[cm]?[jt]s$/.test(context().file))
+        throw new UsageError('init: --config names a module, and init writes YAML. Name a file such as headgate.yaml.');
       if (rest !== undefined) {
         const { initRest } = await import('./commands/init-rest.ts');
         exit(await initRest({ ...given, rest }, context()));

@@ -11,17 +11,7 @@ const LINGER_MS = 500;
 // Handle signals first, so that a command can also be stopped while it starts.
 const stop = createStop({ now: () => performance.now(), schedule: (ms, call) => void setTimeout(call, ms).unref(), exit });
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-const onSignal = (name: string): void => stop.onSignal(name);
-for (const signal of SIGNALS) process.on(signal, onSignal);
-/** Imports a user's module without the signal handlers above. A signal then ends the process even if the module loops. */
-const importing = async (load: () => Promise<unknown>): Promise<unknown> => {
-  for (const signal of SIGNALS) process.off(signal, onSignal);
-  try {
-    return await load();
-  } finally {
-    for (const signal of SIGNALS) process.on(signal, onSignal);
-  }
-};
+for (const signal of SIGNALS) process.on(signal, (name) => stop.onSignal(name));
 
 const { stdin, stdout, stderr, env } = process;
 for (const stream of [stdout, stderr]) {
@@ -45,7 +35,6 @@ if (cwd !== undefined && !stop.signal.aborted) {
     clock: async () => (await import('@headgate/throttle')).systemClock(),
     signal: stop.signal,
     deadline: stop.deadline,
-    importing,
   });
 }
 process.exitCode ??= code;

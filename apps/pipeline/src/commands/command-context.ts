@@ -7,7 +7,6 @@ import { DEFAULT_FILE } from '../config/default-file.ts';
 import type { Config } from '../config/config.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { formatProblems, sayProblem } from '../config/format-problems.ts';
-import type { Importing } from '../config/user-module.ts';
 import { logExists, openTopicLog } from '../run/open-topic-log.ts';
 import { type ConfigOfLog, prepareTopics } from '../run/topics.ts';
 import { noPipeline } from './usage-error.ts';
@@ -36,8 +35,6 @@ export interface CommandContext {
   readonly deadline?: StopDeadline;
   /** The global option `--json`. */
   readonly json: boolean;
-  /** Loads a user's module, as in `openConfig`. */
-  readonly importing?: Importing;
 }
 
 /** Returns a function that creates a command line as the user types it. In a clone of the repository, the command has another name. */

@@ -17,7 +17,6 @@ import { hasValue, sectionProblems, unknownKeyMessage } from './section-problems
 import { type StatusConfig, statusSection, statusWarnings } from './status-section.ts';
 import { type TopicsConfig, topicsSection, topicsWarnings } from './topics-section.ts';
 import { UsedPipelineError, usedPipeline } from './used-pipeline.ts';
-import type { Importing } from './user-module.ts';
 import { type YamlFile, pairsOf, yamlFile } from './yaml-file.ts';
 import { type Finding, type YamlScalar, YamlValues, bareVariable, withoutBraces } from './yaml-values.ts';
 
@@ -30,8 +29,6 @@ export interface ConfigFileOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads a file as UTF-8 by its absolute path. Default: `readTextFile`. */
   readonly readFile?: (path: string) => Promise<string>;
-  /** Wraps the loading of a user's module, whose code can block the thread. Default: no wrapper. */
-  readonly importing?: Importing;
 }
 
 /** Reads a configuration file. Throws a `ConfigError` if it is missing, unreadable, not YAML, empty or not a mapping. */
@@ -40,7 +37,6 @@ export async function openConfig({
   file = DEFAULT_FILE,
   env,
   readFile = readTextFile,
-  importing = async (load) => await load(),
 }: ConfigFileOptions): Promise<ConfigFile> {
   const path = resolve(cwd, file);
   const yaml = yamlFile(await readConfigText(file, path, readFile));
@@ -49,7 +45,7 @@ export async function openConfig({
   const settings = { ...(await readEnvFile(file, envPath, readFile)), ...definedOnly(env) };
   const lookup = (name: string): string | undefined => (Object.hasOwn(settings, name) ? settings[name] : undefined);
   const values = new YamlValues(root, lookup, dirname(path), readFile);
-  const reader = new SectionReader(values, path, importing);
+  const reader = new SectionReader(values, path);
   await reader.readAll(root);
   const warnings = reader.warnings.map((one) => problemOf(one, yaml));
   if (await isPublic(envPath)) warnings.push({ key: '', message: PUBLIC_ENV });
@@ -169,7 +165,6 @@ function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<
 class SectionReader {
   readonly #values: YamlValues;
   readonly #path: string;
-  readonly #importing: Importing;
   readonly problems: Finding[];
   readonly warnings: Finding[] = [];
   readonly names: string[] = [];
@@ -178,10 +173,9 @@ class SectionReader {
   topics: TopicsConfig | undefined;
   status: false | StatusConfig | undefined;
 
-  constructor(values: YamlValues, path: string, importing: Importing) {
+  constructor(values: YamlValues, path: string) {
     this.#values = values;
     this.#path = path;
-    this.#importing = importing;
     this.problems = [...values.problems];
   }
 
@@ -232,7 +226,7 @@ class SectionReader {
       return undefined;
     }
     try {
-      return await usedPipeline(name, use.value.source, this.#path, this.#importing);
+      return await usedPipeline(name, use.value.source, this.#path);
     } catch (error) {
       if (!(error instanceof UsedPipelineError)) throw error;
       const { message } = error;

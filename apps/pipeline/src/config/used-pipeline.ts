@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { plainFileFlaw } from '@headgate/pipeline/internal';
 import { type AnyPipeline, isDefinedPipeline } from './built-in.ts';
 import { quoted } from './problem.ts';
-import { type Importing, defaultExportOf, loadingReason, placeInModule } from './user-module.ts';
+import { defaultExportOf, loadingReason, placeInModule } from './user-module.ts';
 
 const BAD_NAME =
   "isn't a valid pipeline name. Write up to 50 lowercase letters, digits and hyphens, starting with a letter; headgate is reserved.";
@@ -20,7 +20,7 @@ export class UsedPipelineError extends Error {
 }
 
 /** Returns the pipeline that a section of the file at `configPath` names. Throws a `UsedPipelineError`. */
-export async function usedPipeline(section: string, use: string, configPath: string, importing: Importing): Promise<AnyPipeline> {
+export async function usedPipeline(section: string, use: string, configPath: string): Promise<AnyPipeline> {
   if (use === 'rest') {
     assertPipelineName(section);
     return (await import('@headgate/rest')).rest(section);
@@ -28,7 +28,7 @@ export async function usedPipeline(section: string, use: string, configPath: str
   const refuse = (message: string): never => {
     throw new UsedPipelineError('use', `${quoted(use)} ${message}`);
   };
-  const found = await moduleOf(use, configPath, importing, refuse);
+  const found = await moduleOf(use, configPath, refuse);
   if (!isDefinedPipeline(found)) return refuse('has no pipeline as its default export. Write: export default definePipeline({ … });');
   const { name } = found.definition;
   if (name === section) return found;
@@ -38,13 +38,13 @@ export async function usedPipeline(section: string, use: string, configPath: str
 }
 
 /** The default export of the module that `use` names: a path, or an installed package. */
-async function moduleOf(use: string, configPath: string, importing: Importing, refuse: (message: string) => never): Promise<unknown> {
+async function moduleOf(use: string, configPath: string, refuse: (message: string) => never): Promise<unknown> {
   const path = resolve(dirname(configPath), use);
   const isPackage = isPackageName(use) && !existsSync(path);
   const flaw = isPackage ? undefined : plainFileFlaw(path);
   if (flaw !== undefined) return refuse(flaw);
   try {
-    return await importing(async () => (isPackage ? await defaultExportOf(use, configPath) : await defaultExportOf(path)));
+    return isPackage ? await defaultExportOf(use, configPath) : await defaultExportOf(path);
   } catch (error) {
     if (isPackage && isMissing(error, packageOf(use)))
       return refuse('is neither a file relative to this one nor an installed package (npm install).');

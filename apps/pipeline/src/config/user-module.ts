@@ -4,9 +4,6 @@ import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import type { Place } from './yaml-file.ts';
 
-/** Calls the function that loads a module, and resolves to the result of that function: the module's default export. */
-export type Importing = (load: () => Promise<unknown>) => Promise<unknown>;
-
 /** Packages that a user's module finds in this installation if its own folder has none. */
 const OURS = /^(headgate|@headgate\/[\w-]+|rxjs|zod)(\/|$)/;
 /** Whether this process has registered its module hooks, which apply to every import. */

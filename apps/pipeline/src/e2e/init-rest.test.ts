@@ -114,6 +114,15 @@ describe('headgate init --rest', () => {
     expect((await place.headgate('check', '--config', 'b.yaml')).code).toBe(0);
   });
 
+  it.each([['init'], ['init', '--rest', 'http://127.0.0.1:1/posts']])('refuses to write YAML into a module: %s %s', async (...args) => {
+    await using place = await workplace('');
+    const { code, stderr } = await place.headgate(...args, '--config', 'pipeline.ts');
+    expect([code, stderr]).toEqual([
+      2,
+      'headgate: init: --config names a module, and init writes YAML. Name a file such as headgate.yaml.\n',
+    ]);
+  });
+
   it('writes no configuration if the response tells nothing, and says why', async () => {
     await using api = await blog({ key: 's3cr3t' });
     await using place = await workplace('');

@@ -202,12 +202,3 @@ test('your own pipeline runs together with followers, on topics with a prefix an
   for (const command of ['check', 'run']) expect(await asGroup('prefix: test.', command)).not.toContain('Group');
   expect(await place.records('test.shelves.records')).toHaveLength(20);
 });
-
-test('a signal ends a module that blocks the thread while it loads', async () => {
-  const module = "import { writeSync } from 'node:fs';\nwriteSync(2, 'looping');\nfor (;;) {}\n";
-  await using place = await placeWith({ 'headgate.yaml': 'shelves: { use: ./loop.ts }\n', 'loop.ts': module });
-  const check = place.start('check');
-  await expect.poll(() => check.text().stderr).toContain('looping');
-  check.child.kill('SIGTERM');
-  expect((await check.ended).signal).toBe('SIGTERM');
-});

@@ -9,8 +9,6 @@ import { snakeCased } from './text/snake-case.ts';
 import { createTimeWords } from './text/time-words.ts';
 import { budgetName, progressWords } from './format-row.ts';
 
-/** Maximum characters per field, because keys and names from jobs and services can be long. */
-const MAX_FIELD = 2_000;
 const TICK_MS = 1_000;
 const PROGRESS_EVERY_MS = 30_000;
 
@@ -68,7 +66,7 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
     event(event) {
       const { type, ...fields } = event;
       const { level, words } = eventText(event, units);
-      log[level]({ event: type, ...(type === 'notice' ? {} : bounded(snakeCased(fields))) }, words);
+      log[level]({ event: type, ...(type === 'notice' ? {} : snakeCased(fields)) }, words);
     },
     close: stop,
   };
@@ -87,13 +85,4 @@ export function progressFields({ done, left, isExact, doneAt }: Progress): Recor
     is_exact: isExact,
     ...(doneAt !== undefined && { done_at: new Date(doneAt).toISOString() }),
   };
-}
-
-function bounded(fields: object): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]: [string, unknown]) => {
-      if (typeof value === 'string' && value.length > MAX_FIELD) return [name, `${value.slice(0, MAX_FIELD)}…`];
-      return [name, typeof value === 'object' && value !== null ? bounded(value) : value];
-    }),
-  );
 }

@@ -15,9 +15,10 @@ export async function listenFree(server: Server, host: string, port: number): Pr
       const address = server.address();
       return typeof address === 'object' && address !== null ? address.port : next;
     }
-    if (problem.code !== 'EADDRINUSE') throw new StatusPortError({ host, port: next, last: next, cause: problem });
+    if (problem.code !== 'EADDRINUSE')
+      throw new StatusPortError(`${host}:${next} can't be used (${problem.code ?? problem.message})`, problem);
   }
-  throw new StatusPortError({ host, port, last });
+  throw new StatusPortError(`port ${port} on ${host} and those after it are in use`);
 }
 
 function listen(server: Server, host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
@@ -32,23 +33,13 @@ function listen(server: Server, host: string, port: number): Promise<NodeJS.Errn
   });
 }
 
-/** Thrown if the status server can't listen. */
+/** Thrown if the status server can't listen. `why`: the reason, as a sentence without its period. */
 class StatusPortError extends Error {
   override readonly name = 'StatusPortError';
   readonly code = 'HEADGATE_STATUS_PORT';
   readonly retryable: boolean = false;
 
-  constructor(options: { readonly host: string; readonly port: number; readonly last: number; readonly cause?: NodeJS.ErrnoException }) {
-    const { host, port, last, cause } = options;
-    const what =
-      cause === undefined
-        ? port === last
-          ? `port ${port} on ${host} is in use`
-          : `ports ${port} to ${last} on ${host} are all in use`
-        : `${host}:${port} can't be used (${cause.code ?? cause.message})`;
-    super(
-      `The status page has no port: ${what}. Set status.port and status.host to free ones, or status: false.`,
-      cause === undefined ? {} : { cause },
-    );
+  constructor(why: string, cause?: Error) {
+    super(`The status page has no port: ${why}. Set status.port and status.host to free ones, or status: false.`, { cause });
   }
 }

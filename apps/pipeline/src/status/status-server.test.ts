@@ -207,7 +207,7 @@ it('an error names the ports in use or the address that can’t be used, and the
   const here = { clock: virtualClock() };
   const last = await serve(here, { port: 65_535, view }).catch(() => undefined);
   await expect(serve(here, { port: 65_535, view })).rejects.toThrow(
-    'The status page has no port: port 65535 on 127.0.0.1 is in use. Set status.port and status.host to free ones, or status: false.',
+    'The status page has no port: port 65535 on 127.0.0.1 and those after it are in use. Set status.port and status.host to free ones, or status: false.',
   );
   await last?.close();
   await expect(serve(here, { host: '192.0.2.1', view })).rejects.toThrow(/192\.0\.2\.1:0 can't be used \(EADDRNOTAVAIL\)/u);
