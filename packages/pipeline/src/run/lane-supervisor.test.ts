@@ -34,7 +34,7 @@ function stage({ follow = true, given }: { readonly follow?: boolean; readonly g
       const over = Promise.withResolvers<void>();
       running.set(lane, over);
       return {
-        hadState: false,
+        hadJobs: false,
         run: (signal) => {
           said.push(`run ${lane}`);
           if (signal.aborted) over.resolve();

@@ -66,9 +66,9 @@ export class LaneSupervisor {
     this.#all = AbortSignal.any([options.signal, this.#stop.signal]);
   }
 
-  /** True if a lane of this process had progress when it was opened. */
-  get hadState(): boolean {
-    return [...this.#supervised.values()].some(({ held }) => held?.hadState === true);
+  /** True if a lane of this process had started a job before it was opened. */
+  get hadJobs(): boolean {
+    return [...this.#supervised.values()].some(({ held }) => held?.hadJobs === true);
   }
 
   /** Sets the partitions of this process: opens the lanes that are new, and releases those that aren't in the list. */

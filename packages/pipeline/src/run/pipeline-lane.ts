@@ -30,7 +30,7 @@ import type { Job, Processor, SourceControls, WorkContext } from '../definition/
 import { jobsInOrder } from '../jobs/jobs-in-order.ts';
 import { resumedWalks } from '../jobs/walk-state.ts';
 import { type StopDeadline, WRITTEN_WITHIN_MS } from './stop-deadline.ts';
-import { laneState } from '../lane/lane-state.ts';
+import { laneState, STATE_KEYS } from '../lane/lane-state.ts';
 
 /** Values that the lanes of a run share. */
 export interface LaneRun {
@@ -65,8 +65,8 @@ export interface LaneRun {
 
 /** One lane of one pipeline, held by this process and ready to work. */
 export interface PipelineLane {
-  /** True if the lane had progress when it was opened. */
-  readonly hadState: boolean;
+  /** True if the lane had started a job before it was opened. */
+  readonly hadJobs: boolean;
   /** Processes requests until the signal aborts or, without `follow`, until none is left. Rejects if the lane can't continue. */
   run(signal: AbortSignal): Promise<void>;
   /**
@@ -165,6 +165,7 @@ function attempts({ emit, tracing }: LaneRun, { name, definition }: Pipeline, nu
 }
 
 class HeldLane implements PipelineLane {
+  readonly hadJobs: boolean;
   readonly close: () => Promise<void>;
   readonly #run: LaneRun;
   readonly #pipeline: Pipeline;
@@ -196,6 +197,8 @@ class HeldLane implements PipelineLane {
   ) {
     const { log, clock } = run;
     const { name, requests, groups } = pipeline;
+    // A lane that only `try` or `check --online` opened has a budget, and no jobs.
+    this.hadJobs = lane.next > 0 || lane.stateUnder(STATE_KEYS.job).length > 0;
     this.close = close;
     this.#run = run;
     this.#pipeline = pipeline;
@@ -233,10 +236,6 @@ class HeldLane implements PipelineLane {
     this.#notifier.onFailure(() => {
       this.#unfinished = laneWork(this.#view);
     });
-  }
-
-  get hadState(): boolean {
-    return this.#lane.hasState;
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -197,7 +197,7 @@ async function joined(
 ): Promise<() => Promise<void>> {
   const { log, group, names, clock } = run;
   const onNoneNoted = (topic: string): void => {
-    if (supervisor.hadState) events.notice('warn', noneNotedWords(topic));
+    if (supervisor.hadJobs) events.notice('warn', noneNotedWords(topic));
   };
   const list = { log, group, pipelines, names, clock, signal, onNoneNoted };
   const onUnfinished: AgainOptions['onUnfinished'] = ({ name }, { size }) => events.notice('warn', unfinishedWords(name, size));
