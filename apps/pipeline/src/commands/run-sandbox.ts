@@ -30,6 +30,8 @@ const USERS: Readonly<Record<string, FollowersUser>> = {
 /** The same users as the earlier crawl sees them. */
 const EARLIER: Readonly<Record<string, FollowersUser>> = { ...USERS, alpha: { followers: 68_180 }, delta: { followers: 9 } };
 const ISBNS = Array.from({ length: 250 }, (_, i) => sampleIsbn(i));
+/** The earlier crawl has a list, too. Otherwise, the run would warn that the group has lost its lists. */
+const EARLIER_ISBN = sampleIsbn(250);
 const UNKNOWN = ISBNS.filter((_, i) => i % 36 === 5);
 const AUTHORS = ['Charlotte Vale Allen', 'Ada & Bert / Söhne?'];
 const LIMIT = { requests: 15, windowMs: 6_000 };
@@ -185,5 +187,7 @@ books:
   plan: ${lists ? 'default' : 'pro'}
   baseUrl: ${booksUrl}
   key: "\${SANDBOX_KEY}"
-${lists ? `  isbns:\n${ISBNS.map((isbn) => `    - "${isbn}"`).join('\n')}\n  authors: ${JSON.stringify(AUTHORS)}\n` : ''}`;
+  isbns:
+${(lists ? ISBNS : [EARLIER_ISBN]).map((isbn) => `    - "${isbn}"`).join('\n')}
+${lists ? `  authors: ${JSON.stringify(AUTHORS)}\n` : ''}`;
 }

@@ -53,6 +53,7 @@ it.skipIf(process.platform === 'win32')("run --sandbox keeps its files private, 
     await chmod(join(folder, name), mode);
   const run = place.begin('run', '--sandbox');
   await expect.poll(() => run.text().stderr).toContain('@alpha starts');
+  expect(run.text().stderr).not.toContain('has no entry of these lists');
   const modes = ['', '.env', 'sandbox.yaml', 'sandbox.db'].map(async (name) => (await stat(join(folder, name))).mode & 0o777);
   expect(await Promise.all(modes)).toEqual([0o700, 0o600, 0o600, 0o600]);
 });
