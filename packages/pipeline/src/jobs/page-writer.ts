@@ -58,7 +58,9 @@ export class PageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, 
     const released = isLast && walk.isWhole() ? parts.releaseUnseen() : 0;
     if (released > 0)
       warnings.push(
-        `${key}: ${released} records that didn't fit are written now, or weren't returned again. Their dead letters are closed.`,
+        released === 1
+          ? `${key}: 1 record that didn't fit is written now, or wasn't returned again. Its dead letter is closed.`
+          : `${key}: ${released} records that didn't fit are written now, or weren't returned again. Their dead letters are closed.`,
       );
     const carried = definition.carry && { ...state.carried, now: this.#carry(walk, page, parts) };
     const items = this.#itemsOf(values, pending);
