@@ -16,8 +16,11 @@ const LIMITS = { testTimeout: TORTURE ? 60 * MINUTE : 10 * MINUTE, hookTimeout: 
  */
 const NATIVE = { experimental: { viteModuleRunner: false, nodeLoader: false }, execArgv: ['--conditions=@headgate/source'] };
 
-/** Files share processes, so that a process loads each module only once. */
-const SHARED = { isolate: false };
+/** Files share processes and the threads of their logs, so that a process loads each module only once. */
+const SHARED = {
+  isolate: false,
+  execArgv: [...NATIVE.execArgv, `--import=${new URL('./scripts/reused-threads.ts', import.meta.url).href}`],
+};
 
 /** For tests that compute all the time. They start after those that wait, in at most three processes. */
 const COMPUTING = { maxWorkers: 3, sequence: { groupOrder: 1 } };
