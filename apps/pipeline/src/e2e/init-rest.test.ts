@@ -65,7 +65,7 @@ describe('headgate init --rest', () => {
     expect(await place.headgate('check', ...own)).toMatchObject({ code: 0, stdout: expect.stringContaining('no problems') as string });
     // The request of init counts: within its second, try sends none.
     await expect
-      .poll(async () => (await place.headgate('try', 'api.posts', ...own)).stdout, { timeout: 60_000 })
+      .poll(async () => (await place.headgate('try', 'api.posts', ...own)).stdout)
       .toContain('next page: GET /api/v2/posts?limit=5&offset=5');
     // The lane has the requests of `init` and `try`, and no lists have been lost.
     const run = await place.headgate('run', ...own);

@@ -17,7 +17,7 @@ export async function repeatedAfterKill(place: Workplace, topics: object, openLo
   const keysOf = async (topic: string): Promise<(string | null)[]> =>
     (await Array.fromAsync(log.read({ topic: `followers.${topic}` }), ({ key }) => key)).toSorted();
   const { child, ended } = place.start('run', '--again', 'followers');
-  await expect.poll(async () => (await keysOf('requests')).length, { timeout: 60_000, interval: 20 }).toBe(4);
+  await expect.poll(async () => (await keysOf('requests')).length, { interval: 20 }).toBe(4);
   child.kill('SIGKILL');
   await ended;
   const { code, stderr } = await place.headgate('run', '--again', 'followers');

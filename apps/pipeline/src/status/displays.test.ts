@@ -396,7 +396,7 @@ describe('the progress', () => {
       return run.view();
     };
     // Forecasts and counts are updated at different times, so the test advances the clock until both are complete.
-    await expect.poll(view, { timeout: 60_000 }).toMatchObject({
+    await expect.poll(view).toMatchObject({
       lanes: [{ inWork: 500, behind: 19_500, isCounted: true }],
       progress: { done: 0, left: 20_000, isExact: false },
     });

@@ -41,7 +41,7 @@ async function waits(
         await clock.advance(250);
         return isOver(running);
       },
-      { interval: 0, timeout: 20_000 },
+      { interval: 0 },
     )
     .toBe(true);
 }
