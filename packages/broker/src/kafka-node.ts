@@ -69,7 +69,8 @@ export function createKafkaNode(options: KafkaNodeOptions): OwnedNode {
   };
   const failed = async (what: string): Promise<KafkaBrokerError> => {
     await end('SIGKILL');
-    return new KafkaBrokerError(`Kafka node ${id} at ${address} ${what}:\n${lastLines(await readFile(join(folder, logFile), 'utf8'))}`);
+    const output = lastLines(await readFile(join(folder, logFile), 'utf8'));
+    return new KafkaBrokerError(`Kafka node ${id} at ${address} ${what}${output === '' ? ', and wrote nothing.' : `:\n${output}`}`);
   };
 
   return {

@@ -12,6 +12,10 @@ export interface SandboxBroker extends AsyncDisposable {
   readonly topics: string;
 }
 
+/** A busy machine may need minutes, and Ctrl-C ends the wait. */
+const READY_WITHIN_MS = 300_000;
+type BrokerContext = Pick<CommandContext, 'env' | 'stderr' | 'signal' | 'json'>;
+
 const WITHOUT = 'With Docker, `docker compose up` of the repository starts a broker on 127.0.0.1:9092.';
 
 /**
@@ -20,17 +24,19 @@ const WITHOUT = 'With Docker, `docker compose up` of the repository starts a bro
  */
 export async function startSandboxBroker(
   { port }: { readonly port: number },
-  { env, stderr, signal }: Pick<CommandContext, 'env' | 'stderr' | 'signal'>,
+  { env, stderr, signal, json }: BrokerContext,
 ): Promise<SandboxBroker> {
   const environment = { ...env };
   const reason = await whyNoKafkaBroker(environment);
   if (reason !== undefined) throw new UsageError(`${reason} ${WITHOUT}`);
-  const onFetch = (): void => {
-    stderr.write('Downloading Kafka with Maven (once; takes about a minute).\n');
-  };
-  const starting = startKafkaBroker({ environment, onFetch, ...(port !== 0 && { port }) }).catch((error: unknown) => {
-    throw error instanceof KafkaBrokerError ? new UsageError(`${error.message}\n${WITHOUT}`, { cause: error }) : error;
-  });
+  const say = (text: string): void => void (json || stderr.write(`${text}\n`));
+  const onFetch = (): void => say('Downloading Kafka with Maven (once; takes about a minute).');
+  say('Starting Kafka.');
+  const starting = startKafkaBroker({ environment, onFetch, readyWithinMs: READY_WITHIN_MS, ...(port !== 0 && { port }) }).catch(
+    (error: unknown) => {
+      throw error instanceof KafkaBrokerError ? new UsageError(`${error.message}\n${WITHOUT}`, { cause: error }) : error;
+    },
+  );
   // A broker that starts during a stop ends with the process.
   const broker = await orAborted(signal, starting);
   const [address = ''] = broker.brokers;
@@ -38,6 +44,6 @@ export async function startSandboxBroker(
 }
 
 /** Starts a broker on Kafka's usual port, or on a free one if that port is in use. */
-export async function startSandboxBrokerAnywhere(context: Pick<CommandContext, 'env' | 'stderr' | 'signal'>): Promise<SandboxBroker> {
+export async function startSandboxBrokerAnywhere(context: BrokerContext): Promise<SandboxBroker> {
   return await startSandboxBroker({ port: (await isPortFree(KAFKA_PORT)) ? KAFKA_PORT : 0 }, context);
 }
