@@ -4,6 +4,7 @@ import type { CloseOptions, DeadLetterFilter } from './commands/dead-letters.ts'
 import type { CommandContext } from './commands/command-context.ts';
 import type { InitRestOptions } from './commands/init-rest.ts';
 import type { ReadOptions } from './commands/read.ts';
+import type { RunOptions } from './commands/run.ts';
 import type { SandboxCommandOptions } from './commands/sandbox.ts';
 import { UsageError } from './commands/usage-error.ts';
 import { ConfigError } from './config/config-error.ts';
@@ -50,16 +51,7 @@ function messagesOf(error: unknown): readonly string[] {
   return error.problems.map((problem) => sayProblem(error.fileName, problem));
 }
 
-interface RunFlags {
-  readonly follow?: boolean;
-  readonly sandbox?: boolean;
-  readonly kafka?: boolean;
-  readonly failOnDeadLetters?: boolean;
-  readonly only?: string;
-  readonly again?: string;
-  readonly fromStart?: boolean;
-  readonly maxRequests?: number;
-}
+type RunFlags = Partial<Omit<RunOptions, 'config'>> & { readonly sandbox?: boolean; readonly kafka?: boolean };
 
 /** Two examples for the help of each command, without `headgate` and the command's name. */
 const EXAMPLES = {

@@ -9,7 +9,11 @@ const EXIT_WITHIN_MS = 300;
 const LINGER_MS = 500;
 
 // Handle signals first, so that a command can also be stopped while it starts.
-const stop = createStop({ now: () => performance.now(), schedule: (ms, call) => void setTimeout(call, ms).unref(), exit });
+const stop = createStop(
+  () => performance.now(),
+  (ms, call) => void setTimeout(call, ms).unref(),
+  exit,
+);
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 for (const signal of SIGNALS) process.on(signal, (name) => stop.onSignal(name));
 

@@ -5,11 +5,11 @@ import { createStop } from './stop.ts';
 function stage() {
   const clock = virtualClock();
   const codes: number[] = [];
-  const stop = createStop({
-    now: () => clock.monotonicMs(),
-    schedule: (ms, call) => void clock.schedule(ms, call),
-    exit: (code) => void codes.push(code),
-  });
+  const stop = createStop(
+    () => clock.monotonicMs(),
+    (ms, call) => void clock.schedule(ms, call),
+    (code) => void codes.push(code),
+  );
   const moments = () => [stop.signal.aborted, stop.deadline.written.aborted, stop.deadline.closed.aborted, ...codes];
   return { clock, stop, moments };
 }

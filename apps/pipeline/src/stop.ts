@@ -8,15 +8,6 @@ const EXIT_MS = 9_500;
 /** Further signals within this time (ms) are ignored, because a terminal and npm can each send the same one. */
 const SAME_SIGNAL_MS = 1_000;
 
-export interface StopOptions {
-  /** Milliseconds of a clock that only runs forward. */
-  readonly now: () => number;
-  /** Calls `call` after `ms` milliseconds. Must not keep the process alive. */
-  readonly schedule: (ms: number, call: () => void) => void;
-  /** Ends the process at once. */
-  readonly exit: (code: number) => void;
-}
-
 /** A stop by signals, from the first one to the end of the process. */
 export interface Stop {
   /** Aborted by the first signal. */
@@ -26,7 +17,11 @@ export interface Stop {
   onSignal(name: string): void;
 }
 
-export function createStop({ now, schedule, exit }: StopOptions): Stop {
+/**
+ * `now`: milliseconds of a clock that only runs forward. `schedule` calls a function after some milliseconds, and must not keep the process
+ * alive. `exit` ends the process at once.
+ */
+export function createStop(now: () => number, schedule: (ms: number, call: () => void) => void, exit: (code: number) => void): Stop {
   const [requested, written, closed] = [new AbortController(), new AbortController(), new AbortController()];
   let requestedAt = 0;
   return {

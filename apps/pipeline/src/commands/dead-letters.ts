@@ -15,7 +15,7 @@ import { safeText } from '../status/text/safe-text.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
 import { type CommandContext, commandsFor, createTopics, openLog, definitionIn, openLogToRead } from './command-context.ts';
 import { pacedOutput } from './paced-output.ts';
-import { UsageError } from './usage-error.ts';
+import { noPipeline } from './usage-error.ts';
 
 /** Chooses among the open dead letters of a pipeline. */
 export interface DeadLetterFilter {
@@ -141,15 +141,11 @@ function chosen(command: string, of: string, config: ConfigFile): string {
   const known = config.knownNames;
   const found = known.find((name) => [name, `${name}.dead-letters`, names(`${name}.dead-letters`)].includes(of));
   if (found !== undefined) return found;
-  throw new UsageError(`${command}: ${of} is neither a pipeline nor a dead-letters topic. Write one of ${oneOf(known)}.`);
+  throw noPipeline(command, of, known);
 }
 
 function isChosen(deadLetter: OpenDeadLetter, { code, key }: DeadLetterFilter): boolean {
   return (code === undefined || deadLetter.code === code) && (key === undefined || deadLetter.key === key);
-}
-
-function oneOf(names: readonly string[]): string {
-  return names.length > 1 ? `${names.slice(0, -1).join(', ')} or ${names.at(-1)}` : names.join('');
 }
 
 function jsonLine({ partition, offset, key, code, message, timestampMs }: OpenDeadLetter, topic: string): string {

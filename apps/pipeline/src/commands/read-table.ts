@@ -16,17 +16,6 @@ import { UsageError } from './usage-error.ts';
 const FORMATS = ['ndjson', 'csv', 'parquet'] as const;
 export type TableFormat = (typeof FORMATS)[number];
 
-export interface TableOptions {
-  readonly topic: string;
-  /** JSON Schema of the topic's values. */
-  readonly schema: object;
-  readonly format: TableFormat;
-  /** Path of the output. A file is replaced atomically; a pipe or device is written directly. Undefined: stdout. */
-  readonly out: string | undefined;
-  /** The log of the topic, which is never overwritten. */
-  readonly topics: TopicsConfig;
-}
-
 /** The format of a table: the given one, that of `out`'s extension, or ndjson. Throws a `UsageError` for Parquet on a terminal. */
 export function tableFormat(
   format: TableFormat | undefined,
@@ -41,11 +30,16 @@ export function tableFormat(
 
 /**
  * Writes records as a table. Each record is a row with its partition, offset, time and key, and with the properties of its value. `records`
- * returns the records until its signal aborts. Resolves to the exit code.
+ * returns the records until its signal aborts. `schema`: JSON Schema of the topic's values. `out`: path of the output, or undefined for stdout.
+ * A file is replaced atomically, unless it is one of the log's; a pipe or device is written directly. Resolves to the exit code.
  */
 export async function writeTable(
   records: (signal: AbortSignal) => AsyncIterable<TopicRecord<Uint8Array>>,
-  { topic, schema, format, out, topics }: TableOptions,
+  topic: string,
+  schema: object,
+  format: TableFormat,
+  out: string | undefined,
+  topics: TopicsConfig,
   { cwd, signal, stderr, stdout }: CommandContext,
 ): Promise<number> {
   const target = out === undefined ? undefined : await targetOf(resolve(cwd, out));

@@ -11,7 +11,7 @@ import { safeText } from '../status/text/safe-text.ts';
 import { type CommandContext, openLogToRead } from './command-context.ts';
 import { OutputError, pacedOutput } from './paced-output.ts';
 import { type TableFormat, tableFormat, writeTable } from './read-table.ts';
-import { type RecordChoice, base64, isOneLineOfJson, newestPerKey, selectedRecords, selectionOf, valueLine } from './selected-records.ts';
+import { type RecordChoice, base64, isOneLineOfJson, newestPerKey, momentOf, selectedRecords, valueLine } from './selected-records.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface ReadOptions extends RecordChoice {
@@ -35,13 +35,13 @@ export interface ReadOptions extends RecordChoice {
  * instead. Resolves to the exit code.
  */
 export async function read(
-  { topic: requested, max = Infinity, newest = false, values = false, format: requestedFormat, out, ...choice }: ReadOptions,
+  { topic: requested, max = Infinity, newest = false, values = false, format: requestedFormat, out, since, ...choice }: ReadOptions,
   context: CommandContext,
 ): Promise<number> {
   const { clock, stdout, stderr, signal, json } = context;
   const asLine = values ? (record: BytesRecord) => escapedControls(valueLine(record.value)) : json ? jsonLine : plainLine;
   const format = requestedFormat === undefined && out === undefined ? undefined : tableFormat(requestedFormat, out, context);
-  const selection = selectionOf(choice, clock.epochMs());
+  const selection = { ...choice, ...(since !== undefined && { sinceMs: momentOf(since, clock.epochMs()) }) };
   const config = await openConfig(context);
   const topics = config.topics();
   const names = topicNames(topics);
@@ -78,14 +78,14 @@ export async function read(
       if (count >= max || over.aborted) return;
     }
   };
-  if (format !== undefined) return await writeTable(records, { topic, schema: valueSchemaOf(topic, config), format, out, topics }, context);
+  if (format !== undefined) return await writeTable(records, topic, valueSchemaOf(topic, config), format, out, topics, context);
   const output = pacedOutput(stdout, signal);
   let written = 0;
   for await (const record of records(output.over)) {
     await output.write(`${asLine(record)}\n`);
     written += 1;
   }
-  if (found !== undefined && max > 0 && written === 0 && isChoice(choice) && !signal.aborted)
+  if (found !== undefined && max > 0 && written === 0 && (since ?? choice.key ?? choice.from) !== undefined && !signal.aborted)
     stderr.write(`No record of ${topic} matches these options.\n`);
   if (output.failure !== undefined) throw new OutputError('stdout', output.failure);
   return signal.aborted ? 130 : 0;
@@ -119,10 +119,6 @@ function valueSchemaOf(topic: string, config: ConfigFile): object {
 }
 
 type BytesRecord = TopicRecord<Uint8Array>;
-
-function isChoice({ since, key, from }: RecordChoice): boolean {
-  return since !== undefined || key !== undefined || from !== undefined;
-}
 
 /** A record as one line of JSON. A value that is one line of JSON is inserted unchanged, so that its numbers keep their spelling. */
 function jsonLine({ topic, partition, offset, timestampMs, key, headers, value }: BytesRecord): string {

@@ -134,11 +134,11 @@ async function runPlace(yaml: string) {
   const cwd = await configFolder({ 'headgate.yaml': yaml });
   const { config } = await loadConfig({ cwd, env: ENV });
   const clock = virtualClock();
-  const stop = createStop({
-    now: () => clock.monotonicMs(),
-    schedule: (ms, call) => void clock.schedule(ms, call),
-    exit: () => undefined,
-  });
+  const stop = createStop(
+    () => clock.monotonicMs(),
+    (ms, call) => void clock.schedule(ms, call),
+    () => undefined,
+  );
   const started = ({ json = false, terminal = {}, env = {} }: StartedOptions = {}) => {
     const stderr = Object.assign(new PassThrough(), terminal);
     const all = text(stderr);

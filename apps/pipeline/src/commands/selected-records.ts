@@ -104,11 +104,6 @@ async function lastOf(part: Part, count: number, fits: (record: BytesRecord) => 
   }
 }
 
-/** Converts a choice on the command line into a selection. `now`: epoch ms. Throws a `UsageError` if `since` isn't a time. */
-export function selectionOf({ since, ...others }: RecordChoice, now: number): RecordSelection {
-  return { ...others, ...(since !== undefined && { sinceMs: momentOf(since, now) }) };
-}
-
 /**
  * Parses a time of the command line as epoch ms: an age (`15m`, `24h`), or a date with an optional time of day. A time without a zone is in
  * the machine's zone.

@@ -1,15 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { type Clock, systemClock } from '@headgate/throttle';
-
-export interface ReadTextFileOptions {
-  /** Maximum time without data from a pipe, ms. Default: 5,000. */
-  readonly silenceMs?: number;
-  /** Maximum size of the file, bytes. Default: 256 MiB. */
-  readonly maxBytes?: number;
-  /** Measures the silence. Default: the machine's clock. */
-  readonly clock?: Clock;
-}
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Thrown for an existing file without usable text. The message completes a sentence about the file. */
 export class UnfitFileError extends Error {
@@ -23,43 +14,40 @@ const CHUNK_BYTES = 65_536;
 const POLL_MS = 20;
 
 /**
- * Reads a file, or a pipe that another process writes to, as UTF-8 without its byte order mark. Rejects with the system's error, or with an
- * `UnfitFileError`, for example for a silent pipe or an endless device.
+ * Reads a file, or a pipe that another process writes to, as UTF-8 without its byte order mark. `silenceMs`: maximum time without data from a
+ * pipe. Rejects with the system's error, or with an `UnfitFileError`, for example for a silent pipe or an endless device.
  */
-export async function readTextFile(path: string, options: ReadTextFileOptions = {}): Promise<string> {
+export async function readTextFile(path: string, silenceMs = 5_000, maxBytes = 256 * 2 ** 20): Promise<string> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    return textOf(await bytesOf(file, options));
+    return textOf(await bytesOf(file, silenceMs, maxBytes));
   } finally {
     await file.close();
   }
 }
 
-async function bytesOf(
-  file: FileHandle,
-  { silenceMs = 5_000, maxBytes = 256 * 2 ** 20, clock = systemClock() }: ReadTextFileOptions,
-): Promise<Buffer> {
+async function bytesOf(file: FileHandle, silenceMs: number, maxBytes: number): Promise<Buffer> {
   const stat = await file.stat();
   if (stat.isFile() && stat.size > maxBytes) throw tooLarge(maxBytes);
   const chunks: Buffer[] = [];
   let bytes = 0;
-  let spokeAtMs = clock.monotonicMs();
+  let spokeAtMs = performance.now();
   for (;;) {
     const chunk = await readChunk(file);
     if (chunk !== undefined && chunk.length > 0) {
       chunks.push(chunk);
       bytes += chunk.length;
       if (bytes > maxBytes) throw tooLarge(maxBytes);
-      spokeAtMs = clock.monotonicMs();
+      spokeAtMs = performance.now();
       continue;
     }
     // A pipe that no writer has opened yet also reads as empty, so wait for its first bytes.
     if (chunk !== undefined && (bytes > 0 || !stat.isFIFO())) return Buffer.concat(chunks, bytes);
-    if (clock.monotonicMs() - spokeAtMs >= silenceMs)
+    if (performance.now() - spokeAtMs >= silenceMs)
       throw new UnfitFileError(
         `isn't a plain file, and sent nothing for ${silenceMs / 1000} s. Name a file, or a pipe that a process writes to.`,
       );
-    await new Promise<void>((resolve) => clock.schedule(POLL_MS, resolve));
+    await sleep(POLL_MS);
   }
 }
 
