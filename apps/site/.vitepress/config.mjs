@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { defineConfig } from 'vitepress';
 
@@ -7,7 +7,10 @@ const { version, repository } = JSON.parse(readFileSync(join(ROOT, 'apps/pipelin
 const REPOSITORY = repository.url.replace(/^git\+|\.git$/gu, '');
 
 const section = (text, ...pages) => ({ text, items: pages.map(([title, link]) => ({ text: title, link })) });
-const readmes = (folder, ...names) => names.map((name) => [name, `/${folder}/${name}/README`]);
+const readmes = (folder) =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => existsSync(join(ROOT, folder, name, 'README.md')))
+    .map((name) => [name, `/${folder}/${name}/README`]);
 
 /** Leads links to the pages of the site or, for other files of the repository, to the published repository. */
 function repositoryLinks({ tokens, env }) {
@@ -125,13 +128,8 @@ export default defineConfig({
         ['Versions, support and upgrades', '/docs/support'],
         ['Changelog', '/apps/pipeline/CHANGELOG'],
       ),
-      section(
-        'Packages',
-        ['headgate', '/apps/pipeline/README'],
-        ...readmes('packages', 'auth', 'broker', 'operators', 'pipeline', 'rest', 'sandbox', 'sources', 'throttle', 'topics'),
-        ['API reference', '/reference/'],
-      ),
-      section('Examples', ...readmes('examples', 'avro', 'issues', 'library', 'postgres')),
+      section('Packages', ['headgate', '/apps/pipeline/README'], ...readmes('packages'), ['API reference', '/reference/']),
+      section('Examples', ...readmes('examples')),
       section(
         'Project',
         ['All documents', '/docs/README'],
