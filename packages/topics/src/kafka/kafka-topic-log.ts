@@ -7,7 +7,7 @@ import { MAX_INT32, assertTopics, assertWhole } from '../whole-options.ts';
 import type { FieldsOf } from '../pull-reader.ts';
 import { partitionKey } from '../topic-partition.ts';
 import { LaneHeldError } from '../lane-errors.ts';
-import { TopicMismatchError, TopicUnknownError } from '../topic-errors.ts';
+import { TopicMismatchError } from '../topic-errors.ts';
 import { TopicLogError } from '../topic-log-error.ts';
 import type {
   CreatedTopics,
@@ -234,18 +234,12 @@ class KafkaTopicLog extends OpenLog implements TopicLog {
   ): Promise<readonly TopicInfo[]> {
     this.assertOpen();
     const topics = await (names === undefined ? this.#directory.all() : this.#directory.find(names));
-    const infos = Array.from(topics, async ([name, description]): Promise<readonly TopicInfo[]> => {
+    const infos = Array.from(topics, async ([name, description]): Promise<TopicInfo> => {
       const { id, partitions } = description;
-      try {
-        const offsets = withOffsets ? await this.#cluster.run((cluster) => topicOffsets(cluster, name, partitions)) : [];
-        return [{ name, partitions, compacted: isCompacted(description), offsets, ...(id !== undefined && { id }) }];
-      } catch (error) {
-        // It was deleted, or recreated with fewer partitions, since it was described.
-        if (error instanceof TopicUnknownError) return [];
-        throw error;
-      }
+      const offsets = withOffsets ? await this.#cluster.run((cluster) => topicOffsets(cluster, name, partitions)) : [];
+      return { name, partitions, compacted: isCompacted(description), offsets, ...(id !== undefined && { id }) };
     });
-    return (await Promise.all(infos)).flat();
+    return await Promise.all(infos);
   }
 
   async offsets(topicPartitions: readonly TopicPartition[], which: 'earliest' | 'end' | 'written'): Promise<readonly number[]> {

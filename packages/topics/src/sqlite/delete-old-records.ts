@@ -9,15 +9,13 @@ const STEP_MS = 50;
 export interface SqliteRetention {
   /** Age at which records are deleted, except in compacted topics, milliseconds. */
   readonly maxAgeMs: number;
-  /** Returns true for a topic whose records are deleted only before the lowest offset that any group has committed. Default: no topic. */
-  readonly untilCommitted?: (topic: string) => boolean;
   /** Returns true for a topic whose records are never deleted. Default: only the compacted ones. */
   readonly keep?: (topic: string) => boolean;
 }
 
 /** Deletes old records in the background, some rows per transaction. The file reuses their space. Returns a function that stops it. */
 export function deleteOldRecords(link: WorkerLink, retention: SqliteRetention, now: () => number): () => void {
-  const { maxAgeMs, untilCommitted = () => false, keep = () => false } = retention;
+  const { maxAgeMs, keep = () => false } = retention;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
 
@@ -26,7 +24,7 @@ export function deleteOldRecords(link: WorkerLink, retention: SqliteRetention, n
     let isMore = false;
     for (const { name, compacted } of await link.call('listTopics')) {
       if (compacted || isStopped || keep(name)) continue;
-      isMore = (await link.call('deleteOld', name, beforeMs, untilCommitted(name))) || isMore;
+      isMore = (await link.call('deleteOld', name, beforeMs)) || isMore;
     }
     return isMore;
   };

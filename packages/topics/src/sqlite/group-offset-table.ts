@@ -28,12 +28,6 @@ export class GroupOffsetTable {
     return this.#verified().find((row) => row.group === group && row.partitionId === partitionId)?.next ?? null;
   }
 
-  /** The lowest offset that any group has committed; undefined if none has. */
-  least(partitionId: number): number | undefined {
-    const offsets = this.#verified().flatMap((row) => (row.partitionId === partitionId ? [row.next] : []));
-    return offsets.length === 0 ? undefined : Math.min(...offsets);
-  }
-
   set(group: string, partitionId: number, next: number): void {
     this.#set.run(group, partitionId, next, checksum({ group, partitionId, next }));
   }

@@ -146,17 +146,13 @@ export class LogStore {
     return this.#read(() => this.records.since(this.#partition({ topic, partition }).id, sinceMs));
   }
 
-  /**
-   * Deletes some of a topic's records that were written before `beforeMs`; with `untilCommitted`, only those before the lowest offset that any
-   * group has committed. Returns whether there may be more to delete.
-   */
-  deleteOld(topic: string, beforeMs: number, untilCommitted: boolean): boolean {
+  /** Deletes some of a topic's records that were written before `beforeMs`. Returns whether there may be more to delete. */
+  deleteOld(topic: string, beforeMs: number): boolean {
     this.#files.assertUnchanged();
     const { partitions, compacted } = this.topics.get(topic);
     if (compacted) return false;
-    const found = partitions.flatMap(({ id, nextOffset }) => {
-      const end = untilCommitted ? (this.groups.least(id) ?? 0) : nextOffset;
-      const behind = this.records.behindOld(id, beforeMs, end);
+    const found = partitions.flatMap(({ id }) => {
+      const behind = this.records.behindOld(id, beforeMs);
       return behind === undefined ? [] : [{ id, behind }];
     });
     if (found.length === 0) return false;

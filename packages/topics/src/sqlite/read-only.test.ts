@@ -64,7 +64,7 @@ function storeOf(file: string, readOnly = false): LogStore {
 /** Deletes all records, and appends as many others, so that their pages replace those of the deleted ones. Then closes the log. */
 function replaceRecords(file: string, values: string[]): void {
   const store = storeOf(file);
-  while (store.deleteOld('pages', Infinity, false));
+  while (store.deleteOld('pages', Infinity));
   const none = values.map(() => null);
   store.write(null, { topics: values.map(() => 'pages'), partitions: none, keys: none, values, headers: none }, [], 0);
   store.close();

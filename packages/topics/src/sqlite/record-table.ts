@@ -140,13 +140,12 @@ export class RecordTable {
     this.#purge.run(partitionId, olderThanMs);
   }
 
-  /** The offset after some of the oldest records that were written before `beforeMs` and are before `end`; undefined if there are none. */
-  behindOld(partitionId: number, beforeMs: number, end: number): number | undefined {
+  /** The offset after some of the oldest records that were written before `beforeMs`; undefined if there are none. */
+  behindOld(partitionId: number, beforeMs: number): number | undefined {
     let behind: number | undefined;
     for (const row of this.#oldest.iterate(partitionId)) {
-      const next = integer(row['base_offset']) + integer(row['count']);
-      if (integer(row['timestamp_ms']) >= beforeMs || next > end) break;
-      behind = next;
+      if (integer(row['timestamp_ms']) >= beforeMs) break;
+      behind = integer(row['base_offset']) + integer(row['count']);
     }
     return behind;
   }

@@ -47,7 +47,7 @@ describe('an error response of a broker', () => {
     { type: 'INVALID_CONFIG', says: /INVALID_CONFIG\)\. The broker logs/u },
     {
       type: 'INVALID_TRANSACTION_TIMEOUT',
-      says: /refused the request: the transaction timeout exceeds the maximum of the brokers \(INVALID_TRANSACTION_TIMEOUT\)\. Raise transaction\.max\.timeout\.ms on the brokers to at least 60000\.$/u,
+      says: /refused the request: the transaction timeout exceeds the maximum of the brokers \(INVALID_TRANSACTION_TIMEOUT\)\. Raise transaction\.max\.timeout\.ms on the brokers to at least that timeout \(60000 by default\)\.$/u,
     },
     { type: 'SECURITY_DISABLED', says: /SECURITY_DISABLED/u },
   ])('keeps its message, however deep it is nested: $type', ({ type, says }) => {

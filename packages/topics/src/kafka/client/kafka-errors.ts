@@ -49,7 +49,11 @@ const ERRORS = {
   INCONSISTENT_GROUP_PROTOCOL: { code: 23, kind: 'final', cure: 'Choose another group: other kinds of consumers use this one.' },
   INVALID_GROUP_ID: { code: 24, kind: 'final', cure: 'Choose another name for the group.' },
   UNKNOWN_MEMBER_ID: { code: 25, kind: 'later' },
-  INVALID_SESSION_TIMEOUT: { code: 26, kind: 'final' },
+  INVALID_SESSION_TIMEOUT: {
+    code: 26,
+    kind: 'final',
+    cure: 'On the brokers, set group.min.session.timeout.ms to at most the session timeout (6000 by default), and group.max.session.timeout.ms to at least that.',
+  },
   REBALANCE_IN_PROGRESS: { code: 27, kind: 'later' },
   INVALID_TIMESTAMP: {
     code: 32,
@@ -87,7 +91,7 @@ const ERRORS = {
     code: 50,
     kind: 'final',
     text: 'the transaction timeout exceeds the maximum of the brokers',
-    cure: 'Raise transaction.max.timeout.ms on the brokers to at least 60000.',
+    cure: 'Raise transaction.max.timeout.ms on the brokers to at least that timeout (60000 by default).',
   },
   CONCURRENT_TRANSACTIONS: {
     code: 51,

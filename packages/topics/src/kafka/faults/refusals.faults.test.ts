@@ -71,7 +71,8 @@ describe.skipIf(why !== undefined).concurrent(`what a broker refuses${because}`,
   it('transactions of the usual time-out: lanes and other writers say so', async ({ expect }) => {
     await using asking = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
     const pages = await newPages(asking);
-    const says = /\(INVALID_TRANSACTION_TIMEOUT\)\. Raise transaction\.max\.timeout\.ms on the brokers to at least 60000\./u;
+    const says =
+      /\(INVALID_TRANSACTION_TIMEOUT\)\. Raise transaction\.max\.timeout\.ms on the brokers to at least that timeout \(60000 by default\)\./u;
     await expect(asking.openLane(pages.lane)).rejects.toThrow(says);
     await expect(asking.append([{ topic: pages.topic, partition: 0, key: null, value: 'v' }])).rejects.toThrow(says);
   });

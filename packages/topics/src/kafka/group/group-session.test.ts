@@ -84,6 +84,14 @@ describe('a member', () => {
     expect(holding.join()).toEqual([]);
   });
 
+  it('claims nothing after a session of silence, even if the machine’s clock was set back meanwhile', async () => {
+    holding.joined(answer);
+    suspendedMs = -3_600_000;
+    await vi.advanceTimersByTimeAsync(SESSION_MS);
+    expect(told).toEqual(['requests-0 requests-1', 'uncertain']);
+    expect(holding.join()).toEqual([]);
+  });
+
   it('reports nothing for a response that was read too late', async () => {
     holding.joined({ ...answer, ageMs: SESSION_MS });
     await vi.advanceTimersByTimeAsync(0);

@@ -113,7 +113,6 @@ export class Member {
   #finalOf(error: Error): Error | undefined {
     const { group } = this.#options;
     if (isAnswer(error, 'INCONSISTENT_GROUP_PROTOCOL')) return takenError(group, error);
-    if (isAnswer(error, 'INVALID_SESSION_TIMEOUT')) return sessionError(this.#options.sessionTimeoutMs, error);
     if (passes(error)) return undefined;
     const final = driverError(error);
     return final instanceof Error ? final : error;
@@ -220,13 +219,6 @@ export class Member {
     // If this fails, the group removes the member when its session has timed out.
     await this.#options.log.ask(leaveGroup, { groupId: this.#options.group, memberId: this.#memberId }).catch(() => undefined);
   }
-}
-
-function sessionError(sessionTimeoutMs: number, cause: Error): TopicLogError {
-  const message =
-    `The brokers refuse the group's session timeout of ${sessionTimeoutMs} ms (INVALID_SESSION_TIMEOUT). On the brokers, set ` +
-    `group.min.session.timeout.ms to at most ${sessionTimeoutMs}, and group.max.session.timeout.ms to at least that.`;
-  return new TopicLogError({ code: 'HEADGATE_BROKERS_REFUSE', message }, { cause });
 }
 
 function takenError(group: string, cause: Error): TopicLogError {
