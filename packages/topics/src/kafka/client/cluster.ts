@@ -71,6 +71,12 @@ export class Cluster {
     return await (broker === undefined ? this.#repeated(() => this.#fetchMetadata(topics)) : this.#fetchMetadata(topics, broker));
   }
 
+  /** The metadata of topics, which is fetched only if it isn't known. Throws the broker's error if a topic can't be used. */
+  async known(topics: readonly string[]): Promise<ReadonlyMap<string, TopicMetadata>> {
+    await this.know(topics);
+    return this.#known.topics;
+  }
+
   /** True if the metadata lists the partition, as far as it was needed. */
   knows(place: TopicPartition): boolean {
     return this.#partition(place) !== undefined;
@@ -105,7 +111,7 @@ export class Cluster {
 
   /** Sends one request once. Tests override this method to answer requests without brokers. */
   async exchange<Options, Answer>(broker: string, request: Request<Options, Answer>, options: Options): Promise<Answered<Answer>> {
-    const connection = await this.#connected(broker, request.mayWait === true);
+    const connection = await this.#connected(broker, request.mayWait?.(options) === true);
     return await connection.send(request, options);
   }
 
@@ -127,6 +133,11 @@ export class Cluster {
     // The next attempt begins with the addresses of the user's options: the whole cluster may have moved.
     this.#known.nodes = new Map();
     throw failure;
+  }
+
+  /** Connects to the coordinator of a transactional ID, so that the first request to it needn't wait for that. */
+  async connect(transactionalId: string): Promise<void> {
+    await this.#repeated(() => this.#atCoordinator('transaction', transactionalId, (address) => this.#connected(address, false)));
   }
 
   protected async leaderOf({ topic, partition }: TopicPartition): Promise<string> {
@@ -238,15 +249,22 @@ export class Cluster {
 
   async #askBroker<Options, Answer>(request: Request<Options, Answer>, options: Options): Promise<Answer> {
     if (request.to === 'controller') return await this.#send(await this.controller(), request, options);
-    const coordinator = coordinatorOf(request, options);
-    if (coordinator === undefined) return await this.#send(await this.anyBroker(), request, options);
-    const { key, of, name } = coordinator;
+    if (request.to !== 'group coordinator' && request.to !== 'transaction coordinator')
+      return await this.#send(await this.anyBroker(), request, options);
+    const { groupId = '', transactionalId = '' } = options as { readonly groupId?: string; readonly transactionalId?: string };
+    const [of, name] = request.to === 'group coordinator' ? (['group', groupId] as const) : (['transaction', transactionalId] as const);
+    return await this.#atCoordinator(of, name, (address) => this.#send(address, request, options));
+  }
+
+  async #atCoordinator<T>(of: 'group' | 'transaction', name: string, work: (address: string) => Promise<T>): Promise<T> {
+    const { coordinators } = this.#known;
+    const key = `${of} ${name}`;
     try {
-      const address = this.#known.coordinators.get(key) ?? (await this.findCoordinator(of, name));
-      this.#known.coordinators.set(key, address);
-      return await this.#send(address, request, options);
+      const address = coordinators.get(key) ?? (await this.findCoordinator(of, name));
+      coordinators.set(key, address);
+      return await work(address);
     } catch (error) {
-      this.#known.coordinators.delete(key);
+      coordinators.delete(key);
       throw error;
     }
   }
@@ -265,13 +283,6 @@ export class Cluster {
     opening.then(({ closed }) => closed.then(forget), forget);
     return opening;
   }
-}
-
-function coordinatorOf({ to }: Pick<Request<never, unknown>, 'to'>, options: unknown) {
-  if (to !== 'group coordinator' && to !== 'transaction coordinator') return undefined;
-  const { groupId = '', transactionalId = '' } = options as { readonly groupId?: string; readonly transactionalId?: string };
-  const [of, name] = to === 'group coordinator' ? (['group', groupId] as const) : (['transaction', transactionalId] as const);
-  return { key: `${of} ${name}`, of, name };
 }
 
 /** True if a connection to a broker failed, perhaps because it is down, and others lead its partitions by now. */

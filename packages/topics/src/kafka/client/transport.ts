@@ -99,7 +99,10 @@ export class Transport {
     const socketFactory = ({ onConnect }: { readonly onConnect: () => void }): Socket => {
       const servername = isIP(host) === 0 ? { servername: host } : {};
       socket = ssl === false ? connectTcp({ host, port }) : connectTls({ host, port, ...servername, ...(ssl === true ? {} : ssl) });
-      socket.once(ssl === false ? 'connect' : 'secureConnect', onConnect).setKeepAlive(true, KEEP_ALIVE_MS);
+      socket
+        .once(ssl === false ? 'connect' : 'secureConnect', onConnect)
+        .setKeepAlive(true, KEEP_ALIVE_MS)
+        .setNoDelay();
       return socket;
     };
     const connection = new KafkajsConnection({

@@ -244,6 +244,7 @@ async function writer(parts: Parts): Promise<KafkaLaneWriter> {
   const { look, begin, write, settle, newest = () => undefined, placed, member = () => undefined, unavailable = () => undefined } = parts;
   const nothing = async (): Promise<void> => await Promise.resolve();
   const session = {
+    connect: nothing,
     begin: begin ?? nothing,
     write: write ?? nothing,
     settle: settle ?? nothing,

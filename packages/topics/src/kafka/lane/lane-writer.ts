@@ -162,10 +162,6 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
 
   /** Fences all other holders, and only then reads the state to continue from. In the other order, the state could already be outdated. */
   async #take(): Promise<TransactionSession> {
-    // This read throws if another process has taken the lane. It comes before the fence, so that this writer doesn't take the lane back.
-    await this.#log.readToEnd();
-    this.#over.signal.throwIfAborted();
-    for (const { note } of this.#log.noted) this.#places.add({ topicPartitions: note.parts, offsets: note.offsets });
     const nonce = randomUUID();
     const session = this.#options.session({
       places: this.#places,
@@ -179,6 +175,10 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       signal: this.#over.signal,
     });
     try {
+      // This read throws if another process has taken the lane. It comes before the fence, so that this writer doesn't take the lane back.
+      await Promise.all([this.#log.readToEnd(), session.connect()]);
+      this.#over.signal.throwIfAborted();
+      for (const { note } of this.#log.noted) this.#places.add({ topicPartitions: note.parts, offsets: note.offsets });
       await session.begin([this.#holderRecord({ nonce })]);
       this.#over.signal.throwIfAborted();
       const { id } = session.newest ?? {};

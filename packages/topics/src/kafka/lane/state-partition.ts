@@ -51,14 +51,16 @@ export class StatePartition {
 
   /** Reads to the current last stable offset. Throws a `TopicLostError` if the partition has lost records. */
   async readToEnd(cluster: Cluster, onRecord: (record: StateRecord) => void = () => undefined): Promise<void> {
-    const { topic, partition } = this.topicPartition;
-    const end = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
+    const { topic } = this.topicPartition;
     let movedMs = performance.now();
-    for (let at = this.#next ?? 0; at < end;) {
-      await this.#read(cluster, onRecord);
+    let end: number | undefined;
+    for (let at = this.#next ?? 0, waitMs = 0; end === undefined || at < end;) {
+      const lastStable = await this.#read(cluster, waitMs, onRecord);
+      end ??= lastStable;
       const next = this.#next ?? 0;
       if (next !== at) movedMs = performance.now();
       else if (performance.now() - movedMs > LOST_AFTER_MS) throw new TopicLostError({ topic });
+      waitMs = next === at ? WAIT_MS : 0;
       at = next;
     }
   }
@@ -69,21 +71,22 @@ export class StatePartition {
   async readUntil(cluster: Cluster, isLast: (record: StateRecord) => boolean): Promise<void> {
     const deadline = performance.now() + LONGEST_READ_MS;
     let seen = false;
-    while (!seen) {
+    for (let waitMs = 0; !seen; waitMs = WAIT_MS) {
       // Compaction may have removed the awaited record after another write of its key.
       if (performance.now() > deadline)
         throw new Error(`Records just written to ${this.topicPartition.topic}-${this.topicPartition.partition} can't be read back.`);
-      await this.#read(cluster, (record) => {
+      await this.#read(cluster, waitMs, (record) => {
         seen ||= isLast(record);
       });
     }
   }
 
-  async #read(cluster: Cluster, onRecord: (record: StateRecord) => void): Promise<void> {
+  /** Reads the next records. Resolves to the last stable offset at that time; undefined if it isn't known yet. */
+  async #read(cluster: Cluster, maxWaitMs: number, onRecord: (record: StateRecord) => void): Promise<number | undefined> {
     const maxBytes = this.#maxBytes;
-    const fetched = await this.#fetch(cluster, maxBytes);
-    if (fetched === undefined) return;
-    const { records, aborted, next } = fetched;
+    const fetched = await this.#fetch(cluster, maxBytes, maxWaitMs);
+    if (fetched === undefined) return undefined;
+    const { records, aborted, next, lastStable } = fetched;
     this.#maxBytes = nextMaxBytes({ maxBytes, records: records.length });
     const dropped = new Set(aborted);
     const all = aborted.length === 0 ? records : [...records, ...aborted].toSorted((a, b) => a.offset - b.offset);
@@ -96,13 +99,14 @@ export class StatePartition {
       if (value !== undefined) onRecord({ key, value, isAborted });
     }
     this.#next = next;
+    return lastStable;
   }
 
   /** Fetches the next records. Undefined if the partition's first offset isn't 0, and the next read begins there. */
-  async #fetch(cluster: Cluster, maxBytes: number): Promise<FetchedRecords | undefined> {
+  async #fetch(cluster: Cluster, maxBytes: number, maxWaitMs: number): Promise<FetchedRecords | undefined> {
     const { topic, partition } = this.topicPartition;
     try {
-      return await fetchRecords(cluster, { topic, partition, offset: this.#next ?? 0, maxWaitMs: WAIT_MS, maxBytes });
+      return await fetchRecords(cluster, { topic, partition, offset: this.#next ?? 0, maxWaitMs, maxBytes });
     } catch (error) {
       if (!isOutOfRange(error)) throw error;
       if (this.#next !== undefined) throw new TopicLostError({ topic }, { cause: error });

@@ -60,6 +60,8 @@ export class TransactionSession {
   /** The `partitionKey`s of partitions that didn't exist when this session began, so no transaction is open in them. */
   #deleted: ReadonlySet<string> = new Set();
   #endedMs = 0;
+  /** False while `#ends` may lack records that were appended before the last end. */
+  #areEndsKnown = true;
   #endsWithinMs = ENDS_WITHIN.firstMs;
   #newest: Noted | undefined;
   #hasFailed = false;
@@ -71,6 +73,11 @@ export class TransactionSession {
   /** The newest transaction that was found or written. */
   get newest(): Noted | undefined {
     return this.#newest;
+  }
+
+  /** Connects to the brokers. Call it before `begin`, beside other work. */
+  async connect(): Promise<void> {
+    await this.#options.producer.connect();
   }
 
   /** Fences older sessions, and continues from what they have left in the log. */
@@ -152,7 +159,7 @@ export class TransactionSession {
 
   async #endAgain(commit: boolean): Promise<void> {
     await this.#options.producer.endAgain(this.#unended, commit);
-    await this.#fetchEnds(this.#unended.topicPartitions);
+    this.#areEndsKnown = false;
   }
 
   /** Stores the current end offset of each partition: all records appended so far are below it. */
@@ -172,11 +179,17 @@ export class TransactionSession {
     if (earlyMs > 0 && isAnywhere(this.#unended)) await sleep(earlyMs, undefined, { signal });
     for (const backoff = new Backoff(POLLS); isAnywhere(this.#unended); await backoff.pause(signal)) {
       const { topicPartitions, offsets } = this.#unended;
-      const [stable, committed] = await Promise.all([this.#offsets(topicPartitions, 'stable'), committedOffsets(cluster, offsets, true)]);
+      // Whichever is asked first: a stable offset at or after an end shows that nothing below that end is open.
+      const [stable, committed] = await Promise.all([
+        this.#offsets(topicPartitions, 'stable'),
+        committedOffsets(cluster, offsets, true),
+        this.#areEndsKnown ? undefined : this.#fetchEnds(topicPartitions),
+      ]);
       const open = topicPartitions.filter((place) => (stable.get(partitionKey(place)) ?? 0) < (this.#ends.get(partitionKey(place)) ?? 0));
       this.#unended = { topicPartitions: open, offsets: offsets.filter((place) => committed.get(place)?.isPending) };
       if (performance.now() >= deadline) break;
     }
+    this.#areEndsKnown = true;
     // An older transaction of another client may be open in these partitions, so ask the brokers whether the transaction of this producer has ended.
     const { topicPartitions, offsets } = this.#unended;
     const ours = await cluster.ask(describeProducers, { topicPartitions, producerId: producer.epoch.producerId });

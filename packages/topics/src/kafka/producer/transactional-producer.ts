@@ -135,8 +135,12 @@ export class TransactionalProducer {
     if (!isAnywhere(touched)) return;
     const { topicPartitions, offsets } = touched;
     const { transaction } = this.#begun;
-    if (topicPartitions.length > 0) await this.#cluster.ask(addPartitionsToTxn, { ...transaction, topicPartitions });
-    for (const groupId of new Set(offsets.map(({ group }) => group))) await this.#cluster.ask(addOffsetsToTxn, { ...transaction, groupId });
+    await Promise.all([
+      topicPartitions.length > 0 && this.#cluster.ask(addPartitionsToTxn, { ...transaction, topicPartitions }),
+      ...Array.from(new Set(offsets.map(({ group }) => group)), (groupId) =>
+        this.#cluster.ask(addOffsetsToTxn, { ...transaction, groupId }),
+      ),
+    ]);
     await this.#cluster.ask(endTxn[1], { ...transaction, transactionResult });
   }
 
@@ -145,11 +149,18 @@ export class TransactionalProducer {
     return this.#fenced;
   }
 
+  /** Connects to the coordinator, which `fence` needs. */
+  async connect(): Promise<void> {
+    await this.#cluster.connect(this.#transactionalId);
+  }
+
   /** Fences every older producer of the transactional ID, and makes the coordinator abort the transaction that it knows as open. */
   async fence(): Promise<void> {
     const transactionalId = this.#transactionalId;
-    const producer = await this.#cluster.ask(initProducerId, { transactionalId, transactionTimeout: this.#transactionTimeoutMs });
-    const protocol = await this.#cluster.ask(transactionProtocol, { transactionalId });
+    const [producer, protocol] = await Promise.all([
+      this.#cluster.ask(initProducerId, { transactionalId, transactionTimeout: this.#transactionTimeoutMs }),
+      this.#cluster.ask(transactionProtocol, { transactionalId }),
+    ]);
     this.#fenced = { transaction: { transactionalId, ...producer }, protocol };
   }
 }

@@ -163,7 +163,13 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     return await this.#run(async (cluster) => {
       try {
         const maxBytes = this.#maxBytes;
-        const { records, next, lastStable } = await fetchRecords(cluster, { topic, partition, offset, maxWaitMs: LONG_POLL_MS, maxBytes });
+        const { records, next, lastStable } = await fetchRecords(cluster, {
+          topic,
+          partition,
+          offset,
+          maxWaitMs: follow ? LONG_POLL_MS : 0,
+          maxBytes,
+        });
         this.#maxBytes = nextMaxBytes({ maxBytes, records: records.length });
         // Check before returning records: they may come from a recreated topic.
         if (lastStable < end) await this.#assertReaches(cluster, partition, end);

@@ -42,7 +42,7 @@ export const fetch: Request<FetchOptions, PartitionAnswers<FetchedPartition>> = 
   version: 11,
   to: 'leader',
   needs: ({ topicPartitions }) => topicRights('Read', topicPartitions),
-  mayWait: true,
+  mayWait: ({ maxWaitMs }) => maxWaitMs > 0,
   answersWithinMs: ({ maxWaitMs }) => maxWaitMs + ANSWERS_WITHIN_MS,
   write: (body, { topicPartitions, offset, maxWaitMs, maxBytes, isolationLevel }) =>
     writePartitions(

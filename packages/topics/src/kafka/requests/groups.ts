@@ -103,7 +103,7 @@ export const joinGroup: Request<JoinGroupOptions, JoinedGroup> = {
   version: 5,
   to: 'group coordinator',
   needs: ({ groupId }) => rights('group', ['Read'], [groupId]),
-  mayWait: true,
+  mayWait: () => true,
   answersWithinMs: ({ sessionTimeoutMs }) => sessionTimeoutMs + JOIN_TAKES_MS,
   write: (body, { groupId, memberId, sessionTimeoutMs, protocol, metadata }) =>
     body
@@ -147,7 +147,7 @@ export const syncGroup: Request<SyncGroupOptions, Buffer> = {
   version: 3,
   to: 'group coordinator',
   needs: ({ groupId }) => rights('group', ['Read'], [groupId]),
-  mayWait: true,
+  mayWait: () => true,
   answersWithinMs: ({ sessionTimeoutMs }) => sessionTimeoutMs + JOIN_TAKES_MS,
   write: (body, { groupId, generationId, memberId, assignments }) =>
     body

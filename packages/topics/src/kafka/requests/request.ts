@@ -23,7 +23,7 @@ export interface Request<Options, Answer> {
    * True if the broker may wait for others before it responds. Such a request has a connection to itself, because a broker answers the requests of
    * a connection one by one. Default false.
    */
-  readonly mayWait?: boolean;
+  mayWait?(options: Options): boolean;
   readonly key: number;
   readonly version: number;
   /** True if the version has compact lengths and tagged fields. Default false. */

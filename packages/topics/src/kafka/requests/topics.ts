@@ -151,7 +151,7 @@ export const createTopics: Request<{ readonly topics: readonly TopicToCreate[]; 
   version: 2,
   to: 'controller',
   needs: ({ topics }) => [...topicRights('Create', topics), ...rights('cluster', ['Create'], [''])],
-  mayWait: true,
+  mayWait: () => true,
   write: (body, { topics, validateOnly }) =>
     body
       .array(topics, ({ topic, partitions, replication, settings }) => {
@@ -174,7 +174,7 @@ export const createPartitions: Request<
   version: 0,
   to: 'controller',
   needs: ({ topics }) => topicRights('Alter', topics),
-  mayWait: true,
+  mayWait: () => true,
   write: (body, { topics, validateOnly }) =>
     body
       // Without an assignment (-1), the brokers choose where the replicas go.
