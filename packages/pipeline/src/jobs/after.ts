@@ -155,8 +155,11 @@ export function afterWork<Topics extends TopicMap>(
     async offsets() {
       const written = Object.keys(topics).filter((name) => name !== REQUESTS);
       const onLog = new Map(written.map((name) => [names(`${pipeline}.${name}`), name]));
-      const infos = await log.listTopics([...onLog.keys()]);
-      return Object.fromEntries(infos.map((info) => [onLog.get(info.name), info.offsets[partition]?.end ?? 0]));
+      const infos = await log.listTopics([...onLog.keys()], { withOffsets: false });
+      const own = infos.filter(({ partitions }) => partition < partitions);
+      const places = own.map(({ name: topic }) => ({ topic, partition }));
+      const ends = await log.offsets(places, 'end');
+      return Object.fromEntries(infos.map((info) => [onLog.get(info.name), ends[own.indexOf(info)] ?? 0]));
     },
     run(job, stage, isResumed) {
       const work = earlier.then(() => workOn(job, stage, isResumed));
