@@ -54,7 +54,7 @@ export async function plan(context: CommandContext): Promise<number> {
 }
 
 /** A view of the log in which a missing topic is empty. `partitions`: number of partitions of each existing topic. */
-function logView(log: TopicLog | undefined, partitions: ReadonlyMap<string, number>): LogView & Pick<TopicLog, 'listTopics'> {
+function logView(log: TopicLog | undefined, partitions: ReadonlyMap<string, number>): LogView & Pick<TopicLog, 'listTopics' | 'offsets'> {
   const exists = (topic: string, partition: number): boolean => partition < (partitions.get(topic) ?? 0);
   return {
     listTopics: async (names = [], options) =>
@@ -62,6 +62,7 @@ function logView(log: TopicLog | undefined, partitions: ReadonlyMap<string, numb
         names.filter((name) => exists(name, 0)),
         options,
       )) ?? [],
+    offsets: async (places, which) => (await log?.offsets(places, which)) ?? [],
     async *readBytes(options) {
       const { topic, partitions: wanted } = options;
       const existing = wanted?.filter((partition) => exists(topic, partition));

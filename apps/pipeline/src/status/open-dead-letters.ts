@@ -11,9 +11,8 @@ export interface CountOptions extends Omit<Parameters<typeof countOpenDeadLetter
 }
 
 export async function countOpenOf({ pipelines, ...where }: CountOptions): Promise<OpenDeadLetters> {
-  const counts: [string, OpenByCode][] = [];
-  for (const { name: pipeline } of pipelines) counts.push([pipeline, await countOpenDeadLetters({ ...where, pipeline })]);
-  return Object.fromEntries(counts);
+  const counting = pipelines.map(async ({ name }) => [name, await countOpenDeadLetters({ ...where, pipeline: name })] as const);
+  return Object.fromEntries(await Promise.all(counting));
 }
 
 /** The command that the user types: `headgate read followers.ids --config jobs/a.yaml`. */

@@ -58,11 +58,13 @@ export async function openJournalledLane(options: OpenJournalledLaneOptions): Pr
     onlyIfFree,
   });
   try {
-    const id = await idOf(topic);
-    await assertStateKept({ log, group, pipeline, names, lane: number, id, stateAt: lane.stateAt });
-    lane.noteTopic(id);
     const lanes = lanesOf(pipeline, options.lanes);
-    const inherited = await inheritedBudgets(journals, state.topic, number, lanes);
+    const id = idOf(topic);
+    const [inherited] = await Promise.all([
+      inheritedBudgets(journals, state.topic, number, lanes),
+      assertStateKept({ log, group, pipeline, names, lane: number, id, stateAt: lane.stateAt }),
+    ]);
+    lane.noteTopic(await id);
     return { lane, journal: laneJournal(lane, clock, inherited, lanes, grantsAhead) };
   } catch (error) {
     // Closing it would write that nothing is finished yet, and the next run would take this for the lane's state.

@@ -43,7 +43,7 @@ export interface StateCheckOptions {
   readonly names: TopicNames;
   readonly lane: number;
   /** ID of the requests topic. Undefined if it is unknown. */
-  readonly id: string | undefined;
+  readonly id: string | undefined | Promise<string | undefined>;
   /** Returns the value of a key of the lane's state. Undefined if there is none. */
   readonly stateAt: LaneState['get'];
 }
@@ -57,7 +57,7 @@ export interface StateCheckOptions {
  * topic.
  */
 export async function assertStateKept(options: StateCheckOptions): Promise<void> {
-  const { log, group, pipeline, names, lane, id, stateAt } = options;
+  const { log, group, pipeline, names, lane, stateAt } = options;
   const finished = stateAt(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
   const next = finished && new OffsetRanges(finished).next;
   const [stateOf, stateOfId] = [STATE_KEYS.requests, STATE_KEYS.requestsId].map((key) => stateAt(key) as string | undefined);
@@ -68,7 +68,7 @@ export async function assertStateKept(options: StateCheckOptions): Promise<void>
     throw new StateLostError({ message, loss: 'requests' });
   }
   if (next !== undefined) {
-    const end = await endOf(log, { topic, partition: lane });
+    const [end, id] = await Promise.all([endOf(log, { topic, partition: lane }), options.id]);
     const isSame = next === 0 || id === undefined || stateOfId === undefined || id === stateOfId;
     if (next <= (end ?? 0) && (isSame || (await log.groupOffset({ group, topic, partition: lane })) !== undefined)) return;
     const found = end === undefined ? "doesn't exist" : next > end ? `ends at offset ${end}` : `has the topic ID ${id}, not ${stateOfId}`;
@@ -119,7 +119,7 @@ export async function assertStatesKept({
   const existing = pipelines.filter((pipeline) => !missing.includes(requestsTopic(pipeline, names)));
   // Run all checks concurrently, because a log can take seconds to confirm that a partition doesn't exist.
   const checks = existing.map(async (pipeline) => {
-    const id = await topicId(log, requestsTopic(pipeline, names));
+    const id = topicId(log, requestsTopic(pipeline, names));
     const check = async (lane: number): Promise<void> => {
       const topic = stateTopic(pipeline, names);
       const reading = missing.includes(topic) ? undefined : await readState(log, topic, lane);

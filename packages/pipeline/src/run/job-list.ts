@@ -16,6 +16,8 @@ export interface JobListOptions {
   readonly names: TopicNames;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Resolves when this process may write. The group's state is read before. */
+  readonly ready?: Promise<void>;
   /** Called before jobs are enqueued if no job of a list was noted before, as after the group's state was lost. */
   readonly onNoneNoted: (topic: string) => void;
   /** Listed jobs to enqueue even if they aren't due. Default: none. */
@@ -55,13 +57,13 @@ export interface NothingDue {
  * the entries that are still due.
  */
 export async function enqueueLists(options: JobListOptions): Promise<NothingDue> {
-  const { log, group, names, clock, signal, onNoneNoted } = options;
+  const { log, group, names, clock, signal, ready, onNoneNoted } = options;
   const topic = names(GROUP_STATE);
   const again = new Set(Array.from(chosenJobs(options), ({ marker }) => marker));
   while (!signal.aborted) {
     const now = clock.epochMs();
     // Reading costs less than taking a lane, and usually nothing is due.
-    const state = await log.readState(topic, 0);
+    const [state] = await Promise.all([log.readState(topic, 0), ready]);
     const first = dueJobs(options, state, now, again).next();
     if (first.done === true && first.value.markers.size === 0) return first.value.nothingDue;
     if (![...state.keys()].some((key) => key.startsWith(`${group}/${LISTED}/`))) onNoneNoted(topic);

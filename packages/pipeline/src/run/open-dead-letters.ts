@@ -4,13 +4,14 @@ import type { TopicNames } from '../topics/topic.ts';
 import { ClosedDeadLetters } from '../lane/closed-dead-letters.ts';
 import { type LaneState, STATE_KEYS, laneState } from '../lane/lane-state.ts';
 import { readState } from '../lane/state-check.ts';
+import { topicPartitions } from '../lane/topic-partitions.ts';
 import { DEAD_LETTERS, HELD } from '../topics/dead-letter.ts';
 import type { LogView } from './left-to-do.ts';
 
 /** Location of a pipeline's dead letters. */
 export interface DeadLettersOptions {
   /** Log that has the pipeline's topics. It stays open. */
-  readonly log: LogView & Pick<TopicLog, 'listTopics'>;
+  readonly log: LogView & Pick<TopicLog, 'listTopics' | 'offsets'>;
   /** Name of the pipeline. */
   readonly pipeline: string;
   /** Group of the runs. Default `headgate`. */
@@ -46,8 +47,8 @@ const UNREADABLE = 'HEADGATE_UNREADABLE_DEAD_LETTER';
 /** Reads the open dead letters of a pipeline, in order per partition; none if the topic is missing. Takes no lane. */
 export async function* openDeadLetters(options: DeadLettersOptions): AsyncGenerator<OpenDeadLetter, void, undefined> {
   const { log, names = topicNames() } = options;
-  const closed = await readState(log, names(GROUP_STATE), 0);
-  for (const partition of await deadLettersOf(options, closed ?? noState())) yield* partition.open();
+  const state = readState(log, names(GROUP_STATE), 0);
+  for (const partition of await deadLettersOf(options, state)) yield* partition.open();
 }
 
 export interface DeadLetterPartition {
@@ -58,13 +59,18 @@ export interface DeadLetterPartition {
   readonly open: () => AsyncGenerator<OpenDeadLetter, void, undefined>;
 }
 
-/** Returns the partitions of a pipeline's dead letters. `state`: the group's state, which contains the closed ones. */
-export async function deadLettersOf(options: DeadLettersOptions, state: StateReading): Promise<readonly DeadLetterPartition[]> {
+/** Returns the partitions of a pipeline's dead letters. `state`: the group's state, which contains the closed ones; undefined if there is none. */
+export async function deadLettersOf(
+  options: DeadLettersOptions,
+  state: StateReading | Promise<StateReading | undefined>,
+): Promise<readonly DeadLetterPartition[]> {
   const { log, pipeline, group = 'headgate', names = topicNames(), signal } = options;
   const topic = names(`${pipeline}.${DEAD_LETTERS}`);
-  const [found] = await log.listTopics([topic]);
-  return (found?.offsets ?? []).map(({ end }, partition) => {
-    const closed = new ClosedDeadLetters(group, state, { topic, partition }, end);
+  const [places, read = noState()] = await Promise.all([topicPartitions(log, [topic]), state]);
+  // The ends are newer than the state, so that no dead letter is closed at or after them.
+  const ends = await log.offsets(places, 'end');
+  return ends.map((end, partition) => {
+    const closed = new ClosedDeadLetters(group, read, { topic, partition }, end);
     const open = async function* (): AsyncGenerator<OpenDeadLetter, void, undefined> {
       if (closed.next >= end) return;
       const reader = log.readBytes({ topic, partitions: [partition], from: closed.next, signal });

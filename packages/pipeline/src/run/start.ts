@@ -224,9 +224,11 @@ async function joined(
   try {
     await orAborted(signal, joining);
     isMember = true;
-    await orAborted(signal, supervisor.opened());
+    const opened = supervisor.opened();
     // Only a process that the group has accepted may enqueue the lists.
-    enqueuing = enqueueLists({ ...list, ...(again && { again: { ...again, onUnfinished } }) });
+    enqueuing = enqueueLists({ ...list, ready: opened, ...(again && { again: { ...again, onUnfinished } }) });
+    enqueuing.catch(() => undefined);
+    await orAborted(signal, opened);
     const nothingDue = await orAborted(signal, enqueuing);
     if (run.follow) {
       endSchedule = listSchedule(
