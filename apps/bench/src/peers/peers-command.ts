@@ -11,7 +11,7 @@ import { IDS_PER_PAGE } from '../walk/page-server.ts';
 import { measureRun, type MeasureRunOptions, type Run } from './measure-run.ts';
 import type { Usage } from './measured-process.ts';
 import { type Figures, peersReport } from './peers-report.ts';
-import { type Answer, ANSWERS, measureAnswer, measureFirstRecord, measureIdle } from './start-and-rest.ts';
+import { type Answer, ANSWERS, measureAnswer, measureIdle, measureReadable } from './start-and-rest.ts';
 
 /** JVM options of a broker for long runs: the optimizing compiler and enough memory. Brokers for tests start faster without them. */
 const LASTING = '-Xms768m -Xmx768m -XX:TieredStopAtLevel=4 -XX:ReservedCodeCacheSize=240m';
@@ -79,6 +79,7 @@ async function measure(
       contestant.name === INSTALLED && contestant.shape === 'pages' ? ANSWERS.map((answer) => [answer, []]) : [],
     ),
     firstRecordMs: [] as number[],
+    readableMs: [] as number[],
     idleCpuMs: [] as number[],
   }));
   try {
@@ -94,7 +95,7 @@ async function measure(
     const loads: number[] = [];
     for (let round = 1; round <= rounds; round += 1) {
       // Every other round has the reverse order.
-      for (const { contestant, runs, answers, firstRecordMs, idleCpuMs } of round % 2 === 1 ? all : all.toReversed()) {
+      for (const { contestant, runs, answers, firstRecordMs, readableMs, idleCpuMs } of round % 2 === 1 ? all : all.toReversed()) {
         const load = loadavg()[0] ?? NaN;
         loads.push(load);
         say(`round ${round} of ${rounds}: ${contestant.shape}, ${contestant.name} (load ${load.toFixed(1)})`);
@@ -105,7 +106,10 @@ async function measure(
         }
         for (const [answer, found] of answers) found.push(await measureAnswer(contestant, answer, task(broker, 1)));
         if (contestant.shape === 'ids') continue;
-        if (contestant.log === 'kafka') firstRecordMs.push(await measureFirstRecord(contestant, task(broker, 1)));
+        if (contestant.log === 'kafka') {
+          firstRecordMs.push((await measureReadable(contestant, task(broker, 1))).firstMs);
+          readableMs.push((await measureReadable(contestant, task(broker, least))).afterAnswerMs);
+        }
         if (contestant.name === INSTALLED || contestant.name === EMBEDDED) idleCpuMs.push(await measureIdle(contestant, task(broker, 1)));
       }
     }

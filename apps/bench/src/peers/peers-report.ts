@@ -15,6 +15,8 @@ export interface Figures {
   readonly answers: ReadonlyMap<Answer, readonly Usage[]>;
   /** Time from the start to the first record, ms, one per round. Empty if it isn't measured for this contestant. */
   readonly firstRecordMs: readonly number[];
+  /** 99th percentile of the times from a page's answer until its record is read, ms, one per round. Empty in the same way. */
+  readonly readableMs: readonly number[];
   /** CPU ms per second while idle, one per round. Empty if it isn't measured for this contestant. */
   readonly idleCpuMs: readonly number[];
 }
@@ -70,16 +72,17 @@ export function peersReport(all: readonly Figures[], sizes: readonly number[]): 
     ]),
   );
   const starts = set(
-    ['page as', 'program', '--version s', 'CPU s', '--help s', 'CPU s', 'first record s', 'idle CPU ms/s'],
+    ['page as', 'program', '--version s', 'CPU s', '--help s', 'CPU s', 'first record s', 'answer to record ms, p99', 'idle CPU ms/s'],
     all
       .filter(({ answers, firstRecordMs, idleCpuMs }) => answers.size + firstRecordMs.length + idleCpuMs.length > 0)
-      .map(({ contestant, answers, firstRecordMs, idleCpuMs }) => [
+      .map(({ contestant, answers, firstRecordMs, readableMs, idleCpuMs }) => [
         contestant.shape,
         contestant.name,
         ...ANSWERS.flatMap((answer) =>
           (['wallMs', 'cpuMs'] as const).map((figure) => spread((answers.get(answer) ?? []).map((usage) => usage[figure] / 1_000))),
         ),
         spread(firstRecordMs.map((ms) => ms / 1_000)),
+        spread(readableMs, 0),
         spread(idleCpuMs, 1),
       ]),
   );

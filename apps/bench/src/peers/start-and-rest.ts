@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Contestant, topicsOf } from './contestants.ts';
 import { inFolder, type MeasureRunOptions } from './measure-run.ts';
+import { ANSWERED } from '../walk/page-server.ts';
 import { measuredProcess, processCpuMs, type Usage } from './measured-process.ts';
 import { writtenBy } from './written.ts';
 
@@ -22,16 +23,23 @@ export async function measureAnswer(contestant: Contestant, argument: Answer, op
   });
 }
 
-/** Time (ms) from a contestant's start until a waiting reader has the first record of a job with one page. */
-export async function measureFirstRecord(contestant: Contestant, options: MeasureRunOptions): Promise<number> {
-  const { python, broker } = options;
+/** Times (ms) until a waiting reader has the records of a job: the first one, from the contestant's start, and 99 % of them, each from its page's answer. */
+export interface Readable {
+  readonly firstMs: number;
+  readonly afterAnswerMs: number;
+}
+
+export async function measureReadable(contestant: Contestant, options: MeasureRunOptions): Promise<Readable> {
+  const { python, broker, origin, pages } = options;
   const written = writtenBy(python);
   return inFolder(options, async (folder) => {
     await written.makeTopics(broker.brokers, topicsOf(contestant));
-    const { cameAtMs } = await written.firstRecord(broker.brokers, contestant.topic);
+    const { cameAtMs } = await written.firstRecords(broker.brokers, contestant.topic, pages);
     const running = measuredProcess(python, contestant.command({ ...options, brokers: broker.brokers, folder }));
-    const [startedAtMs, at] = await Promise.all([running.startedAtMs, cameAtMs, running.ended()]);
-    return at - startedAtMs;
+    const [startedAtMs, arrivals] = await Promise.all([running.startedAtMs, cameAtMs, running.ended()]);
+    const answeredAtMs = (await (await fetch(`${origin}${ANSWERED}`)).json()) as readonly number[];
+    const delays = arrivals.map((atMs, page) => atMs - (answeredAtMs[page] ?? NaN)).sort((a, b) => a - b);
+    return { firstMs: (arrivals[0] ?? NaN) - startedAtMs, afterAnswerMs: delays[Math.ceil(0.99 * delays.length) - 1] ?? NaN };
   });
 }
 

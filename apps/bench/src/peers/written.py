@@ -2,7 +2,7 @@
 
 make BROKERS TOPIC...    creates topics with one partition that accept a page as a record
 clear BROKERS            deletes all topics
-first BROKERS TOPIC      prints "waiting", and then the arrival of the first committed record (epoch ms)
+first BROKERS TOPIC N    prints "waiting", and then the arrivals of the first N committed records (epoch ms)
 read BROKERS TOPIC       prints the number and the hashes of the committed records as a line of JSON
 select FILE TOPIC        the same for an embedded log
 """
@@ -38,19 +38,21 @@ def clear(brokers):
         future.result()
 
 
-def first(brokers, topic):
+def first(brokers, topic, count):
     reader = consumer(brokers, topic)
     waiting = False
-    while True:
+    arrivals = []
+    while len(arrivals) < int(count):
         message = reader.poll(WITHIN_S)
         if message is None:
             sys.exit(f"nothing came to {topic} within {WITHIN_S} s")
         if message.error() is None:
-            return print(time.time() * 1000, flush=True)
+            arrivals.append(time.time() * 1000)
         # The reader reports the end again after each transaction marker.
-        if message.error().code() == KafkaError._PARTITION_EOF and not waiting:
+        elif message.error().code() == KafkaError._PARTITION_EOF and not waiting:
             waiting = True
             print("waiting", flush=True)
+    print(json.dumps(arrivals), flush=True)
 
 
 def read(brokers, topic):

@@ -25,12 +25,16 @@ export function writtenBy(python: string) {
     clearTopics: (brokers: readonly string[]) => told('clear', brokers.join()),
     topic: async (brokers: readonly string[], topic: string) => JSON.parse(await told('read', brokers.join(), topic)) as Written,
     embedded: async (file: string, topic: string) => JSON.parse(await told('select', file, topic)) as Written,
-    /** Resolves when a reader waits at the end of a topic. `cameAtMs` resolves when that reader has the first record, epoch ms. */
-    async firstRecord(brokers: readonly string[], topic: string): Promise<{ readonly cameAtMs: Promise<number> }> {
-      const reader = spawn(python, [WRITTEN, 'first', brokers.join(), topic], { stdio: ['ignore', 'pipe', 'inherit'] });
+    /** Resolves when a reader waits at the end of a topic. `cameAtMs` resolves when that reader has the first records, to their arrivals, epoch ms. */
+    async firstRecords(
+      brokers: readonly string[],
+      topic: string,
+      count: number,
+    ): Promise<{ readonly cameAtMs: Promise<readonly number[]> }> {
+      const reader = spawn(python, [WRITTEN, 'first', brokers.join(), topic, String(count)], { stdio: ['ignore', 'pipe', 'inherit'] });
       const lines = createInterface(reader.stdout);
       await once(lines, 'line');
-      return { cameAtMs: once(lines, 'line').then(([line]) => Number(line)) };
+      return { cameAtMs: once(lines, 'line').then(([line]) => JSON.parse(String(line)) as readonly number[]) };
     },
   };
 }

@@ -8,6 +8,9 @@ export function idAt(place: number): string {
   return `14000000${String(place * 7_919).padStart(11, '0')}`;
 }
 
+/** Path at which the service says when it answered each page last, epoch ms. */
+export const ANSWERED = '/answered';
+
 /** A followers service that does as little as possible: all pages are created in advance. Cursors count up, and 0 is the end. */
 export function pageServer(pages: number): Server {
   const bodies = Array.from({ length: pages }, (_, i) => {
@@ -17,9 +20,13 @@ export function pageServer(pages: number): Server {
       `{"ids":[${ids}],"next_cursor":${next},"next_cursor_str":"${next}","previous_cursor":0,"previous_cursor_str":"0","total_count":null}`,
     );
   });
+  const answeredAtMs: number[] = [];
   return createServer((request, response) => {
+    if (request.url === ANSWERED) return void response.end(JSON.stringify(answeredAtMs));
     const cursor = Number(/[?&]cursor=(-?\d+)/.exec(request.url ?? '')?.[1] ?? -1);
-    const body = bodies[Math.max(0, cursor)];
+    const page = Math.max(0, cursor);
+    const body = bodies[page];
+    response.once('finish', () => (answeredAtMs[page] = performance.timeOrigin + performance.now()));
     if (body === undefined) response.writeHead(404).end();
     else response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }).end(body);
   });
