@@ -228,8 +228,8 @@ test('a missing file is reported with the command that creates one', async () =>
     problems: [],
     message: 'headgate.yaml not found in this folder. Create one with: headgate init',
   });
-  await expect(loadConfig({ cwd, file: 'conf/other.yaml', env: {} })).rejects.toThrow(
-    'other.yaml not found in conf. Create one with: headgate init --config conf/other.yaml',
+  await expect(loadConfig({ cwd, file: 'conf/other.yaml', env: { HEADGATE_COMMAND: 'npm run headgate --' } })).rejects.toThrow(
+    'other.yaml not found in conf. Create one with: npm run headgate -- init --config conf/other.yaml',
   );
 });
 

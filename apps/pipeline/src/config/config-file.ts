@@ -39,7 +39,7 @@ export async function openConfig({
   readFile = readTextFile,
 }: ConfigFileOptions): Promise<ConfigFile> {
   const path = resolve(cwd, file);
-  const yaml = yamlFile(await readConfigText(file, path, readFile));
+  const yaml = yamlFile(await readConfigText(file, path, readFile, env['HEADGATE_COMMAND'] ?? 'headgate'));
   const root = mappingOf(yaml, file);
   const envPath = resolve(dirname(path), '.env');
   const settings = { ...(await readEnvFile(file, envPath, readFile)), ...definedOnly(env) };

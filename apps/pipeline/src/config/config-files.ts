@@ -13,8 +13,11 @@ type ReadFile = (path: string) => Promise<string>;
 const MAX_CONFIG = 4 * 2 ** 20;
 const TOO_LONG = 'is larger than 4 MiB. Put long lists into separate files, for example users: [{ file: users.txt }].';
 
-/** The text of the configuration at `path`, which the user named `file`. Throws a `ConfigError` if it is missing, unreadable or too large. */
-export async function readConfigText(file: string, path: string, readFile: ReadFile): Promise<string> {
+/**
+ * The text of the configuration at `path`, which the user named `file`. Throws a `ConfigError` if it is missing, unreadable or too large.
+ * `command`: what the user types to start Headgate.
+ */
+export async function readConfigText(file: string, path: string, readFile: ReadFile, command: string): Promise<string> {
   try {
     const text = await readFile(path);
     if (text.length > MAX_CONFIG) throw new UnfitFileError(TOO_LONG);
@@ -22,8 +25,12 @@ export async function readConfigText(file: string, path: string, readFile: ReadF
   } catch (cause) {
     if (!isMissing(cause)) throw new ConfigError({ fileName: file, message: `${file} ${unreadable(cause)}`, cause });
     const folder = dirname(file) === '.' ? 'this folder' : dirname(file);
-    const cure = basename(file) === DEFAULT_FILE && folder === 'this folder' ? 'headgate init' : `headgate init --config ${file}`;
-    throw new ConfigError({ fileName: file, message: `${basename(file)} not found in ${folder}. Create one with: ${cure}`, cause });
+    const option = basename(file) === DEFAULT_FILE && folder === 'this folder' ? '' : ` --config ${file}`;
+    throw new ConfigError({
+      fileName: file,
+      message: `${basename(file)} not found in ${folder}. Create one with: ${command} init${option}`,
+      cause,
+    });
   }
 }
 
