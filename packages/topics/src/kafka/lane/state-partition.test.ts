@@ -9,13 +9,17 @@ const OFFSET_OUT_OF_RANGE = 1;
 
 /** A partition whose records have the keys `keys`, from the offset `log.start` on. Brokers have deleted those before it. */
 function clusterOf(log: { start: number }, keys: readonly string[]): FakeCluster {
-  return new FakeCluster((api, { which, offset = 0 }: { readonly which?: string; readonly offset?: number }) => {
+  return new FakeCluster(answersOf(log, keys));
+}
+
+function answersOf(log: { start: number }, keys: readonly string[]) {
+  return (api: string, { which, offset = 0 }: { readonly which?: string; readonly offset?: number }) => {
     const end = log.start + keys.length;
     if (api === 'ListOffsets') return { answer: new Map([['state-0', which === 'earliest' ? log.start : end]]) };
     if (offset < log.start) return { refusals: [{ errorCode: OFFSET_OUT_OF_RANGE, ...STATE }], answer: new Map() };
     const batches = Buffer.concat(keys.slice(offset - log.start).map((key, index) => batchOf(offset + index, key)));
     return { answer: new Map([['state-0', { highWatermark: end, lastStable: end, aborted: [], batches }]]) };
-  });
+  };
 }
 
 function batchOf(firstOffset: number, key: string): Buffer {
@@ -52,4 +56,16 @@ it('state that has been read is lost if brokers then delete what comes next', as
   await state.readToEnd(cluster);
   log.start = 5;
   await expect(state.readToEnd(cluster)).rejects.toThrow(TopicLostError);
+});
+
+it('state is read to its end from a new leader, which answers a Fetch before it knows what its predecessor committed', async () => {
+  const answer = answersOf({ start: 0 }, ['a', 'b']);
+  let fetches = 0;
+  const cluster = new FakeCluster((api, options: never) => {
+    if (api !== 'Fetch' || ++fetches > 1) return answer(api, options);
+    return { answer: new Map([['state-0', { highWatermark: 0, lastStable: 0, aborted: [], batches: Buffer.alloc(0) }]]) };
+  });
+  const state = new StatePartition(STATE);
+  await state.readToEnd(cluster);
+  expect([...state.entries.keys()]).toEqual(['a', 'b']);
 });

@@ -51,12 +51,13 @@ export class StatePartition {
 
   /** Reads to the current last stable offset. Throws a `TopicLostError` if the partition has lost records. */
   async readToEnd(cluster: Cluster, onRecord: (record: StateRecord) => void = () => undefined): Promise<void> {
-    const { topic } = this.topicPartition;
+    const { topic, partition } = this.topicPartition;
     let movedMs = performance.now();
-    let end: number | undefined;
-    for (let at = this.#next ?? 0, waitMs = 0; end === undefined || at < end;) {
-      const lastStable = await this.#read(cluster, waitMs, onRecord);
-      end ??= lastStable;
+    // A new leader answers a Fetch before it knows all that its predecessor committed. ListOffsets waits until it does.
+    const [ends] = await Promise.all([partitionOffsets(cluster, topic, [partition], 'stable'), this.#read(cluster, 0, onRecord)]);
+    const end = ends.get(partition) ?? 0;
+    for (let at = this.#next ?? 0, waitMs = 0; at < end;) {
+      await this.#read(cluster, waitMs, onRecord);
       const next = this.#next ?? 0;
       if (next !== at) movedMs = performance.now();
       else if (performance.now() - movedMs > LOST_AFTER_MS) throw new TopicLostError({ topic });
@@ -81,12 +82,12 @@ export class StatePartition {
     }
   }
 
-  /** Reads the next records. Resolves to the last stable offset at that time; undefined if it isn't known yet. */
-  async #read(cluster: Cluster, maxWaitMs: number, onRecord: (record: StateRecord) => void): Promise<number | undefined> {
+  /** Reads the next records, if there are any. */
+  async #read(cluster: Cluster, maxWaitMs: number, onRecord: (record: StateRecord) => void): Promise<void> {
     const maxBytes = this.#maxBytes;
     const fetched = await this.#fetch(cluster, maxBytes, maxWaitMs);
-    if (fetched === undefined) return undefined;
-    const { records, aborted, next, lastStable } = fetched;
+    if (fetched === undefined) return;
+    const { records, aborted, next } = fetched;
     this.#maxBytes = nextMaxBytes({ maxBytes, records: records.length });
     const dropped = new Set(aborted);
     const all = aborted.length === 0 ? records : [...records, ...aborted].toSorted((a, b) => a.offset - b.offset);
@@ -99,7 +100,6 @@ export class StatePartition {
       if (value !== undefined) onRecord({ key, value, isAborted });
     }
     this.#next = next;
-    return lastStable;
   }
 
   /** Fetches the next records. Undefined if the partition's first offset isn't 0, and the next read begins there. */
