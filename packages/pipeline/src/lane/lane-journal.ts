@@ -232,5 +232,6 @@ export function restored(
   boot: BootTime | undefined,
   sinceMs = 0,
 ): readonly BudgetSnapshot[] | undefined {
-  return records.get(credential)?.flatMap(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs, boot));
+  // Ages are differences of times that are rounded down to 1 ms.
+  return records.get(credential)?.flatMap(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs - 1, boot));
 }

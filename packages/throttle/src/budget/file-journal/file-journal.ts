@@ -118,7 +118,9 @@ class SqliteJournal implements FileJournal {
     const row = usable(this.#path, () => this.#db.prepare('SELECT at, budgets FROM journal WHERE credential = ?').get(credential));
     if (row === undefined) return undefined;
     const budgets = JSON.parse(String(row['budgets'])) as readonly BudgetSnapshot[];
-    return agedSnapshots(budgets, this.#clock.epochMs() - Number(row['at']), this.#clock.boot?.());
+    // Both times are rounded down to 1 ms.
+    const elapsedMs = this.#clock.epochMs() - Number(row['at']) - 1;
+    return agedSnapshots(budgets, elapsedMs, this.#clock.boot?.());
   }
 
   /** All grants of one synchronous step share a write. */
