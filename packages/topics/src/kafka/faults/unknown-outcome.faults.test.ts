@@ -71,7 +71,7 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
       // An opening reads the state, fences, and writes end markers to all partitions and polls for them. Then it writes the barrier, polls for its
       // end, and reads the state up to it.
       const ends = { AddPartitionsToTxn: protocol === 1 ? 2 : 1, AddOffsetsToTxn: 1, EndTxn: 2, OffsetFetch: 1 };
-      const requests = { InitProducerId: 1, ...ends, ListOffsets: 3, Produce: 1, Fetch: 3 };
+      const requests = { InitProducerId: 1, ...ends, ListOffsets: 5, Produce: 1, Fetch: 3 };
       for (const [api, times] of Object.entries(requests)) {
         for (let nth = 0; nth < times; nth += 1) {
           const struck = strike({ api, nth, deed });
