@@ -4,8 +4,8 @@ import type { OpenTransaction, TopicLog, TopicPartition } from '@headgate/topics
 /** Detects whether an open transaction blocks the reader of a lane's requests. */
 export interface OpenTransactionWatch {
   /**
-   * Returns true if a transaction is open, or may be and can't be looked for yet. Queries the log only if a transaction may be open or was. `now`:
-   * false to query it at most every two seconds.
+   * Returns true if a transaction is open, or may be and can't be looked for yet. `now`: true to query the log; false to query it at most every two
+   * seconds, and only if a transaction may be open or was.
    */
   check(now: boolean, mayBeOpen: boolean): Promise<boolean>;
 }
@@ -34,7 +34,7 @@ export function openTransactionWatch({ log, lane, clock, onChange, signal }: Ope
 
   return {
     async check(now, mayBeOpen) {
-      if (!mayBeOpen && seen === undefined) return false;
+      if (!now && !mayBeOpen && seen === undefined) return false;
       // Too early to ask: the caller has to come again.
       if (!now && clock.monotonicMs() < checkAgainMs) return true;
       const transaction = await log.openTransaction({ topic, partition }, signal).catch((error: unknown) => {

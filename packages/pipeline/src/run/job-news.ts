@@ -8,8 +8,6 @@ const CHECKS = { firstMs: 250, maxMs: 1_000 };
 export interface WatchedPartition extends Disposable {
   /** False if no transaction was open in the partition. */
   readonly mayBeOpen: boolean;
-  /** Checks the partition now. Resolves to the offset at which readers end, and to whether a transaction may be open after it. */
-  look(): Promise<{ readonly end: number; readonly mayBeOpen: boolean }>;
 }
 
 interface Watched {
@@ -41,10 +39,6 @@ export class JobNews {
     return {
       get mayBeOpen() {
         return watched.end < 0 || watched.end < watched.written;
-      },
-      look: async () => {
-        const [[written = 0], [end = 0]] = await Promise.all([this.#offsets([watched], 'written'), this.#offsets([watched], 'end')]);
-        return { end, mayBeOpen: end < written };
       },
       [Symbol.dispose]: () => {
         this.#watched.delete(watched);

@@ -70,12 +70,12 @@ export class JobReader {
     const { context, jobs, notifier, news, follow, signal } = this.#options;
     const { topic, partition } = context.lane;
     using watched = news.watch({ topic, partition }, () => notifier.notify());
+    await this.#searchDeleted();
     while (!signal.aborted) {
       const isIdle = jobs.size === 0;
       // Check before the read: if no transaction is open now, the read sees every job that was committed before.
-      const now = isIdle && !follow ? await watched.look() : undefined;
-      const isBlocked = await this.#watch.check(now !== undefined, (now ?? watched).mayBeOpen);
-      const isAny = !this.#isAt(now?.end) && (await this.#takeNew());
+      const isBlocked = await this.#watch.check(isIdle && !follow, watched.mayBeOpen);
+      const isAny = await this.#takeNew();
       if (signal.aborted) return;
       jobs.flush();
       if (isIdle && !isAny) {
@@ -110,13 +110,6 @@ export class JobReader {
       }
     }
     return isAny;
-  }
-
-  /** True if readers end at the position, so that there is nothing to read. */
-  #isAt(end = Infinity): boolean {
-    // A single offset isn't searched: it is taken for an end marker.
-    if (end <= this.#position + 1) this.#searchedAt = this.#position;
-    return end === this.#position && !this.#options.resumed.some(({ offset }) => offset >= end);
   }
 
   async #waitForRoom(): Promise<void> {
