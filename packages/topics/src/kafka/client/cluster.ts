@@ -71,12 +71,6 @@ export class Cluster {
     return await (broker === undefined ? this.#repeated(() => this.#fetchMetadata(topics)) : this.#fetchMetadata(topics, broker));
   }
 
-  /** The metadata of topics, which is fetched only if it isn't known. Throws the broker's error if a topic can't be used. */
-  async known(topics: readonly string[]): Promise<ReadonlyMap<string, TopicMetadata>> {
-    await this.know(topics);
-    return this.#known.topics;
-  }
-
   /** True if the metadata lists the partition, as far as it was needed. */
   knows(place: TopicPartition): boolean {
     return this.#partition(place) !== undefined;

@@ -189,8 +189,7 @@ export class Member {
   /** The partitions of all topics that the members share. */
   async #partitions(cluster: Cluster): Promise<readonly TopicPartition[]> {
     const { topics } = this.#options;
-    // The log looked at the topics just before the first join. Later, somebody may have added partitions.
-    const found = this.#joins === 0 ? await cluster.known(topics) : await topicMetadata(cluster, topics);
+    const found = await topicMetadata(cluster, topics);
     return topics.flatMap((topic) => {
       const described = found.get(topic);
       if (described === undefined) throw unknownTopicError(topic);
