@@ -17,6 +17,13 @@ export async function run(
   options: SpawnOptions = {},
   onText: (text: string) => void = () => undefined,
 ): Promise<Ended> {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const end = (): void => {
+    child.once('close', () => process.exit(130));
+    child.kill();
+  };
+  // Before the command starts, because it can be busy before this process continues.
+  for (const signal of signals) process.on(signal, end);
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
   const out = { stdout: '', stderr: '' };
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -24,12 +31,6 @@ export async function run(
     onText(text);
   });
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (out.stderr += text));
-  const end = (): void => {
-    child.once('close', () => process.exit(130));
-    child.kill();
-  };
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  for (const signal of signals) process.on(signal, end);
   try {
     const [code] = (await once(child, 'close')) as [number | null];
     return { code, ...out };

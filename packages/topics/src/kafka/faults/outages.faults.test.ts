@@ -87,7 +87,7 @@ describe
         ]);
         await sleep(FROZEN_MS - (performance.now() - frozen));
         expect(done).toBe(false);
-        expect(changes).toEqual([{ available: false, reason: expect.any(String), sinceMs: expect.any(Number) }]);
+        await expect.poll(() => changes).toEqual([{ available: false, reason: expect.any(String), sinceMs: expect.any(Number) }]);
         node.resume();
         await written;
       } finally {
