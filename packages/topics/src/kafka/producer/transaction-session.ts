@@ -60,8 +60,6 @@ export class TransactionSession {
   /** The `partitionKey`s of partitions that didn't exist when this session began, so no transaction is open in them. */
   #deleted: ReadonlySet<string> = new Set();
   #endedMs = 0;
-  /** False while `#ends` may lack records that were appended before the last end. */
-  #areEndsKnown = true;
   #endsWithinMs = ENDS_WITHIN.firstMs;
   #newest: Noted | undefined;
   #hasFailed = false;
@@ -159,12 +157,15 @@ export class TransactionSession {
 
   async #endAgain(commit: boolean): Promise<void> {
     await this.#options.producer.endAgain(this.#unended, commit);
-    this.#areEndsKnown = false;
+    // Records that this session doesn't know of may have been appended before this end.
+    for (const place of this.#unended.topicPartitions) this.#ends.delete(partitionKey(place));
   }
 
-  /** Stores the current end offset of each partition: all records appended so far are below it. */
-  async #fetchEnds(topicPartitions: readonly TopicPartition[]): Promise<void> {
-    for (const [key, end] of await this.#offsets(topicPartitions, 'replicated')) this.#ends.set(key, end);
+  /** Fetches the current end offset of each partition whose end isn't known: all records appended so far are below it. */
+  async #knowEnds(topicPartitions: readonly TopicPartition[]): Promise<void> {
+    const unknown = topicPartitions.filter((place) => !this.#ends.has(partitionKey(place)));
+    if (unknown.length === 0) return;
+    for (const [key, end] of await this.#offsets(unknown, 'replicated')) this.#ends.set(key, end);
   }
 
   async #offsets(topicPartitions: readonly TopicPartition[], which: WhichOffset): Promise<ReadonlyMap<string, number>> {
@@ -183,13 +184,12 @@ export class TransactionSession {
       const [stable, committed] = await Promise.all([
         this.#offsets(topicPartitions, 'stable'),
         committedOffsets(cluster, offsets, true),
-        this.#areEndsKnown ? undefined : this.#fetchEnds(topicPartitions),
+        this.#knowEnds(topicPartitions),
       ]);
       const open = topicPartitions.filter((place) => (stable.get(partitionKey(place)) ?? 0) < (this.#ends.get(partitionKey(place)) ?? 0));
       this.#unended = { topicPartitions: open, offsets: offsets.filter((place) => committed.get(place)?.isPending) };
       if (performance.now() >= deadline) break;
     }
-    this.#areEndsKnown = true;
     // An older transaction of another client may be open in these partitions, so ask the brokers whether the transaction of this producer has ended.
     const { topicPartitions, offsets } = this.#unended;
     const ours = await cluster.ask(describeProducers, { topicPartitions, producerId: producer.epoch.producerId });
@@ -248,7 +248,7 @@ export class TransactionSession {
   async #noted(id: TransactionId, partitions: RecordsByPartition, offsets: readonly OffsetCommit[]): Promise<Noted> {
     const { producer } = this.#options;
     const places = [...partitions.values()];
-    await this.#fetchEnds(places.filter((place) => !this.#ends.has(partitionKey(place))));
+    await this.#knowEnds(places);
     const parts = places.map(({ topic, partition, runs }) => {
       const place = { topic, partition };
       const count = runs.reduce((sum, { length }) => sum + length, 0);
