@@ -189,9 +189,10 @@ function codeOf(error: unknown): string {
 /** The error for a response other than 200. `words`: what the registry says. */
 function refusal(options: SchemaRegistryOptions, status: number, subject: string | undefined, words: string): RegistryError {
   const secrets = [options.password, options.bearer].flatMap((read) => (read === undefined ? [] : [read()]));
-  // A secret of fewer characters counts as a word, so the redaction keeps it.
-  const isShort = secrets.some(({ length }) => length < 6);
-  const said = words === '' || isShort ? '' : ` It says: ${redaction(secrets)(words)}`;
+  const hidden = redaction(secrets);
+  // A short secret counts as a word, so the redaction keeps it.
+  const isKept = secrets.some((secret) => hidden(secret) === secret);
+  const said = words === '' || isKept ? '' : ` It says: ${hidden(words)}`;
   return new RegistryError(`The schema registry at ${options.url}: ${meaningOf(status, subject)}${said}`, status);
 }
 
