@@ -6,6 +6,7 @@ import { encodeAssignment, encodeMetadata } from './member-metadata.ts';
 
 const UNKNOWN_MEMBER_ID = 25;
 const REBALANCE_IN_PROGRESS = 27;
+const OPTIONS = { group: 'group', topics: ['requests'], agreement: '', sessionTimeoutMs: 6_000, onUncertain: () => undefined };
 /** What members agree on: their text, and the topics. */
 const AGREEMENT = JSON.stringify(['', 'requests']);
 
@@ -49,10 +50,7 @@ it('a member keeps its ID over a lost connection and a rebalance, and is a newco
   const member = new Member({
     log,
     cluster,
-    group: 'group',
-    topics: ['requests'],
-    agreement: '',
-    sessionTimeoutMs: 6_000,
+    ...OPTIONS,
     onAssigned: (partitions) => told.push(`${partitions.length} of ${member.memberId}`),
     onUncertain: () => told.push('uncertain'),
     onFailed: ({ message }) => faults.push(`final: ${message}`),
@@ -99,12 +97,8 @@ it('a leader divides the partitions again when there are more of them', async ()
   const member = new Member({
     log: connected(),
     cluster: connected,
-    group: 'group',
-    topics: ['requests'],
-    agreement: '',
-    sessionTimeoutMs: 6_000,
+    ...OPTIONS,
     onAssigned: (list) => assigned.push(list.map(({ partition }) => partition)),
-    onUncertain: () => undefined,
     onFailed: (error) => assigned.push(error),
   });
   await member.joined;
@@ -130,12 +124,8 @@ it('a member is refused by a leader with another agreement', async () => {
   const member = new Member({
     log: connected(),
     cluster: connected,
-    group: 'group',
-    topics: ['requests'],
-    agreement: '',
-    sessionTimeoutMs: 6_000,
+    ...OPTIONS,
     onAssigned: () => undefined,
-    onUncertain: () => undefined,
     onFailed: (error) => failures.push(error),
   });
   await expect(member.joined).rejects.toMatchObject({ code: 'HEADGATE_GROUP_DISAGREEMENT' });
