@@ -121,7 +121,7 @@ export function afterWork<Topics extends TopicMap>(
     const resume = JSON.stringify({ after: stage });
     const dead = pendingDeadLetter(context, { key, id: `${id}/after`, content: jobContent(record), error: reason, resume });
     await lane.commit({ records: [dead.record], finished: [record.offset] });
-    dead.emit();
+    emit(dead.event);
   };
 
   /** Runs the work and commits its records in chunks. After each commit, adds the chunk's numbers to `written`. */

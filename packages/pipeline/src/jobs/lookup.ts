@@ -303,6 +303,6 @@ class LookupWork<Api extends SourceControls, Request, Answers, Topics extends To
     for (const { job } of jobs) job.doing = undefined;
     emit({ type: 'keys-answered', pipeline, count: jobs.length });
     emitMore();
-    for (const dead of deadLetters) dead.emit();
+    for (const { event } of deadLetters) emit(event);
   }
 }

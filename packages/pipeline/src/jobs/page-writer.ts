@@ -6,7 +6,7 @@ import { type PendingDeadLetter, pendingDeadLetter } from './pending-dead-letter
 import { FROM_START, jobContent } from '../topics/job.ts';
 import { type PendingRecord, REQUESTS, type TopicMap, countRecords, logRecords } from '../topics/topic.ts';
 import { jobError, userError } from '../topics/user-function.ts';
-import type { StateChange } from '../lane/lane.ts';
+import type { Contribution, StateChange } from '../lane/lane.ts';
 import { STATE_KEYS } from '../lane/lane-state.ts';
 import type { WorkContext } from '../definition/processor.ts';
 import { assertRecordSize } from '../lane/record-size.ts';
@@ -18,6 +18,13 @@ import type { Walk } from './walk-work.ts';
 import type { RefusedPart, WalkChange, WalkDefinition, WalkPosition } from './walk-definition.ts';
 import { type WalkState, copyOf, failedWalkChange, pageAfter, restNote } from './walk-state.ts';
 import type { WalkTransforms } from './walk-transforms.ts';
+
+/** A page as its transaction writes it, with the events to emit when it is durable. */
+interface WrittenPage<Cursor extends NonNullable<Json>> {
+  readonly contribution: Contribution;
+  readonly handed: WalkState<Cursor>;
+  readonly events: readonly Parameters<WorkContext<never, TopicMap>['emit']>[0][];
+}
 
 /** Writes the pages of a lane's walks, and the dead letters of failed walks. */
 export class PageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, Value, Topics extends TopicMap> {
@@ -39,13 +46,27 @@ export class PageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, 
   }
 
   /** Resolves when the page is durable: its records, its checkpoint and, with the last page, the offset of the finished request. */
-  async write(
+  write(walk: Walk<Request, Cursor>, walked: WalkedPage<Page, Cursor>, transforms: WalkTransforms<Page, Value>): Promise<void> {
+    // Not asynchronous itself, because a function that waits keeps its arguments: thousands of IDs for each page that is being written.
+    return this.#commit(walk, this.#made(walk, walked, transforms));
+  }
+
+  async #commit(walk: Walk<Request, Cursor>, { contribution, handed, events }: WrittenPage<Cursor>): Promise<void> {
+    walk.handed = handed;
+    await this.#context.lane.commit(contribution);
+    walk.state = handed;
+    for (const event of events) this.#context.emit(event);
+  }
+
+  /** Makes of a page what its transaction writes. */
+
+  #made(
     walk: Walk<Request, Cursor>,
     { page, number, next }: WalkedPage<Page, Cursor>,
     transforms: WalkTransforms<Page, Value>,
-  ): Promise<void> {
+  ): WrittenPage<Cursor> {
     const definition = this.#definition;
-    const { pipeline, lane, emit } = this.#context;
+    const { pipeline } = this.#context;
     const { handed: state, key, id, record } = walk;
     const values = transforms.values(page);
     const through = transforms.state();
@@ -88,21 +109,23 @@ export class PageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, 
     const continued = isLast && walk.isForAll() ? failedWalkChange(this.#context, key, undefined) : [];
     // The next page builds on this one before this one is durable. If this one's commit fails, so do all later ones of the lane.
     parts.apply();
-    const handed = { ...written, after: stage };
-    walk.handed = handed;
-    await lane.commit({
-      records,
-      state: [...changes, ...continued, ...parts.changes, ...(stage === undefined ? [] : [afterRow(record, stage)])],
-      finished: isLast && stage === undefined ? [record.offset] : [],
-      work: walk,
-    });
-    walk.state = handed;
     const subject = { pipeline, key, request: id };
-    emit({ type: 'page-written', ...subject, page: number, items, last: isLast, ...(credential !== undefined && { credential }) });
-    emit({ type: 'records-written', pipeline, kind: 'walk', counts: countRecords(pending) });
-    for (const dead of deadLetters) dead.emit();
-    for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
-    if (isLast) emit({ type: 'request-completed', ...subject, pages: number, items: total });
+    return {
+      contribution: {
+        records,
+        state: [...changes, ...continued, ...parts.changes, ...(stage === undefined ? [] : [afterRow(record, stage)])],
+        finished: isLast && stage === undefined ? [record.offset] : [],
+        work: walk,
+      },
+      handed: { ...written, after: stage },
+      events: [
+        { type: 'page-written', ...subject, page: number, items, last: isLast, ...(credential !== undefined && { credential }) },
+        { type: 'records-written', pipeline, kind: 'walk', counts: countRecords(pending) },
+        ...deadLetters.map(({ event }) => event),
+        ...warnings.map((message) => ({ type: 'notice', level: 'warn', message }) as const),
+        ...(isLast ? [{ type: 'request-completed', ...subject, pages: number, items: total } as const] : []),
+      ],
+    };
   }
 
   /** Resolves with the reason when the dead letter of the walk is durable. */
@@ -129,7 +152,7 @@ export class PageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, 
       work: walk,
     });
     emit({ type: 'request-failed', pipeline, key, request: id, error: reason });
-    dead.emit();
+    emit(dead.event);
     return reason;
   }
 

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { transform } from '@headgate/throttle';
 import type { LaneWriter, TopicLog } from '@headgate/topics';
 import { expect, test } from 'vitest';
@@ -71,6 +73,29 @@ const expected = (count: number): readonly string[] => Array.from({ length: coun
 const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
 };
+
+test('pages aren’t kept in memory while what they became is being written', async () => {
+  await using place = await temporaryLog();
+  const { log, open } = gated(place.log);
+  const api = shelvesApi({ items: 40 });
+  const pages: WeakRef<object>[] = [];
+  const watched: Records = (page, at) => {
+    pages.push(new WeakRef(page));
+    return records(page, at);
+  };
+  const done = workedOff(
+    log,
+    shelves(() => walk({ source: api, paging: shelfPaging, records: watched })),
+    ['a'],
+  );
+  await expect.poll(() => pages.length).toBeGreaterThan(2);
+  await turns(50);
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  expect(pages.map((page) => page.deref())).toEqual(pages.map(() => undefined));
+  open();
+  await done;
+});
 
 test('pages that wait for a transaction together build on each other, and are shown as written only when they are', async () => {
   await using place = await temporaryLog();

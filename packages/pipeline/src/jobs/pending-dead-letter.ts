@@ -4,12 +4,13 @@ import { jobContent } from '../topics/job.ts';
 import type { TopicMap } from '../topics/topic.ts';
 import { jobError } from '../topics/user-function.ts';
 import type { Job, WorkContext } from '../definition/processor.ts';
+import type { JobEvent } from '../events/events.ts';
 import { restNote, rowOf } from './walk-state.ts';
 
-/** A dead letter, and a function that emits its event. Call the function when the dead letter is durable. */
+/** A dead letter, and the event to emit when it is durable. */
 export interface PendingDeadLetter {
   readonly record: NewRecord;
-  readonly emit: () => void;
+  readonly event: JobEvent;
 }
 
 export interface PendingDeadLetterOptions extends Pick<DeadLetterOptions, 'key' | 'id' | 'content' | 'error' | 'resume'> {
@@ -23,7 +24,7 @@ type Context = Pick<WorkContext<never, TopicMap>, 'pipeline' | 'lane' | 'names' 
   Partial<Pick<WorkContext<never, TopicMap>, 'tracing'>>;
 
 export function pendingDeadLetter(
-  { pipeline, lane, names, clock, emit, tracing }: Context,
+  { pipeline, lane, names, clock, tracing }: Context,
   options: PendingDeadLetterOptions,
 ): PendingDeadLetter {
   const { key, error, held, work } = options;
@@ -32,7 +33,7 @@ export function pendingDeadLetter(
   const headers = { ...(work && tracing?.headers(work)), ...(held !== undefined && { [HELD]: held }) };
   return {
     record: deadLetter({ ...options, pipeline, topic, partition, at: clock.epochMs(), headers, tooLarge: lane.tooLarge }),
-    emit: () => emit({ type: 'dead-letter', pipeline, topic, key, error: reasonOf(error) }),
+    event: { type: 'dead-letter', pipeline, topic, key, error: reasonOf(error) },
   };
 }
 
@@ -54,5 +55,5 @@ export async function refuse(context: Context, job: Job, error: unknown): Promis
   const resume = row === undefined ? record.resume : JSON.stringify(row.after === undefined ? restNote(row) : { after: row.after });
   const dead = pendingDeadLetter(context, { key, id, content: jobContent(record), error: jobError(error, key), resume });
   await context.lane.commit({ records: [dead.record], finished: [offset] });
-  dead.emit();
+  context.emit(dead.event);
 }

@@ -232,16 +232,13 @@ function groupCommitter({ writer, clock, write, onCommit }: GroupCommitterOption
     const contributions = waiting;
     waiting = [];
     next = undefined;
+    const works = contributions.map(({ work }) => work).filter((work) => work !== undefined);
     const startedMs = clock.monotonicMs();
     await writer.transaction((tx) => write(tx, contributions));
     const ms = clock.monotonicMs() - startedMs;
     took.push(ms);
     if (took.length > 50) took.shift();
-    const works = contributions.map(({ work }) => work);
-    onCommit(
-      ms,
-      works.filter((work) => work !== undefined),
-    );
+    onCommit(ms, works);
   };
 
   return {

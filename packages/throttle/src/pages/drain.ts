@@ -1,6 +1,6 @@
 import { Observable, type ObservableInput, from } from 'rxjs';
 import { onAbort } from '../abort.ts';
-import { type CreditPool, creditPool } from '../admission/credit-pool.ts';
+import { type Credit, type CreditPool, creditPool } from '../admission/credit-pool.ts';
 import { rangeChecks } from '../number-checks.ts';
 import { type Delivery, type PageReader, type PageReadOptions, releaseAll } from './page-reader.ts';
 
@@ -46,7 +46,8 @@ export function drain<T, R>(
     const pool = credits ?? creditPool({ max: maxOutstanding });
     const reader = open({ credits: pool, signal: left.signal, ...(walk !== undefined && { walk }) });
     const waiting: Delivery<T>[] = [];
-    const projected = new Set<Delivery<T>>();
+    // Only their credits, so that nothing here keeps a page in memory while what it became is being written.
+    const projected = new Set<Credit>();
     let reading = false;
     let end: { readonly error?: unknown } | undefined;
     let delivering = false;
@@ -82,8 +83,8 @@ export function drain<T, R>(
       while (projected.size < concurrency && !subscriber.closed) {
         const next = waiting.shift();
         if (next === undefined) break;
-        projected.add(next);
-        begin(next);
+        projected.add(next.credit);
+        begin(next.value, next.credit);
       }
       delivering = false;
       if (projected.size > 0 || end === undefined || subscriber.closed) return;
@@ -91,19 +92,19 @@ export function drain<T, R>(
       else subscriber.complete();
     };
 
-    const begin = (delivery: Delivery<T>): void => {
-      const { value, credit } = delivery;
-      const acknowledged = (): void => {
-        projected.delete(delivery);
-        credit.release();
-        deliver();
-        request();
-      };
+    const acknowledged = (credit: Credit): void => {
+      projected.delete(credit);
+      credit.release();
+      deliver();
+      request();
+    };
+
+    const begin = (value: T, credit: Credit): void => {
       try {
         const projection = from(project(value)).subscribe({
           next: (result) => subscriber.next(result),
           error: (error: unknown) => subscriber.error(error),
-          complete: acknowledged,
+          complete: () => acknowledged(credit),
         });
         // If the consumer unsubscribed while the projection was starting, this unsubscribes it.
         subscriber.add(projection);
@@ -114,7 +115,7 @@ export function drain<T, R>(
 
     subscriber.add(() => {
       left.abort();
-      releaseAll(projected);
+      for (const credit of projected) credit.release();
       releaseAll(waiting.splice(0));
     });
     request();
