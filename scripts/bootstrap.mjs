@@ -122,8 +122,8 @@ function runCommand(argv) {
   const flags = [
     '--conditions=@headgate/source',
     '--disable-warning=ExperimentalWarning',
-    '--max-semi-space-size=4',
-    '--min-semi-space-size=4',
+    '--max-semi-space-size=8',
+    '--min-semi-space-size=8',
     '--v8-pool-size=1',
     // A compiler on another thread leaves up to 18 MB behind that the process never gives back.
     '--no-concurrent-recompilation',
