@@ -91,6 +91,32 @@ test('commits made while a transaction is in flight share the next transaction',
   await lane.close();
 });
 
+test('commits made before the writer can begin a transaction are part of it', async () => {
+  await using place = await temporaryLog(shelvesTopics());
+  const previous = Promise.withResolvers<void>();
+  const log = logWith(place.log, {
+    async openLane(spec, signal) {
+      const writer = await place.log.openLane(spec, signal);
+      const transaction: LaneWriter['transaction'] = async (write) => {
+        await previous.promise;
+        await writer.transaction(write);
+      };
+      const close = async (): Promise<void> => await writer.close();
+      return { state: writer.state, transaction, close, [Symbol.asyncDispose]: close };
+    },
+  });
+  const lane = await shelvesLane({ log, clock });
+  let transactions = 0;
+  lane.beforeCommit(() => ((transactions += 1), []));
+  const first = lane.commit({ records: [deadLetter], finished: [0] });
+  await new Promise(setImmediate);
+  const second = lane.commit({ records: [deadLetter], finished: [1] });
+  previous.resolve();
+  await Promise.all([first, second]);
+  expect([transactions, lane.next]).toEqual([1, 2]);
+  await lane.close();
+});
+
 test('a transaction writes only changes; the first one also records that the state exists', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const written: unknown[] = [];

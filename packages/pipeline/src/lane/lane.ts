@@ -217,8 +217,8 @@ interface GroupCommitterOptions {
 }
 
 /**
- * Runs one transaction at a time. Contributions that come during a transaction share the next one, which starts as soon as that one is
- * durable.
+ * Runs one transaction at a time. Contributions that come during a transaction share the next one, which starts as soon as the writer can
+ * begin it.
  */
 function groupCommitter({ writer, clock, write, onCommit }: GroupCommitterOptions) {
   const took: number[] = [];
@@ -229,12 +229,16 @@ function groupCommitter({ writer, clock, write, onCommit }: GroupCommitterOption
 
   const start = async (after: Promise<void>): Promise<void> => {
     await after;
-    const contributions = waiting;
-    waiting = [];
-    next = undefined;
-    const works = contributions.map(({ work }) => work).filter((work) => work !== undefined);
+    let works: readonly object[] = [];
     const startedMs = clock.monotonicMs();
-    await writer.transaction((tx) => write(tx, contributions));
+    // The writer may first wait until the previous transaction has ended for all readers. What comes until then joins this one.
+    await writer.transaction((tx) => {
+      works = waiting.map(({ work }) => work).filter((work) => work !== undefined);
+      const contributions = waiting;
+      waiting = [];
+      next = undefined;
+      write(tx, contributions);
+    });
     const ms = clock.monotonicMs() - startedMs;
     took.push(ms);
     if (took.length > 50) took.shift();
