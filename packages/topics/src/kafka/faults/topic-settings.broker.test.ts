@@ -285,6 +285,7 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
     const { topic } = pages.lane.state;
     await admin.deleteTopics({ topics: [topic] });
     await expect.poll(() => madeAnew(topic, { 'cleanup.policy': 'compact' })).toBe(true);
+    await expect.poll(() => isServedAnew(topic)).toBe(true);
     cluster.forget();
     await expect(state.readToEnd(cluster)).rejects.toThrow(TopicLostError);
     await expect(state.readUntil(cluster, () => false)).rejects.toThrow(TopicLostError);
