@@ -123,7 +123,6 @@ function runCommand(argv) {
     '--conditions=@headgate/source',
     '--disable-warning=ExperimentalWarning',
     '--max-semi-space-size=8',
-    '--min-semi-space-size=8',
     '--v8-pool-size=1',
     // A compiler on another thread leaves up to 18 MB behind that the process never gives back.
     '--no-concurrent-recompilation',

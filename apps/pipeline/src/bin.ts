@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=8 --min-semi-space-size=8 --v8-pool-size=1 --no-concurrent-recompilation
+#!/usr/bin/env -S node --max-semi-space-size=8 --v8-pool-size=1 --no-concurrent-recompilation
 // Checks the version of Node before importing main.ts, which can fail on an older version with a syntax error or a missing export.
 const NEEDED = [22, 19] as const;
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);

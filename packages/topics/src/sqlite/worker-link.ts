@@ -37,7 +37,9 @@ export class WorkerLink {
     this.#file = options.file;
     // The flag prevents a warning of Node 22, once per thread, that node:sqlite is experimental. Deno refuses the flag.
     const execArgv = process.allowedNodeEnvironmentFlags.has('--disable-warning') ? ['--disable-warning=ExperimentalWarning'] : [];
-    this.#worker = new Worker(entry, { workerData: options, name: 'headgate-topics', execArgv });
+    // The thread passes records on and keeps none, so more room for young objects would only stay unused memory.
+    const resourceLimits = { maxYoungGenerationSizeMb: 3 };
+    this.#worker = new Worker(entry, { workerData: options, name: 'headgate-topics', execArgv, resourceLimits });
     this.#worker.unref();
     this.#worker.on('message', (reply: WorkerReply) => this.#settle(reply));
     this.#worker.on('error', (error) => this.#die(error));
