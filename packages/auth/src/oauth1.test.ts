@@ -186,6 +186,14 @@ test('every secret may rotate', () => {
   expect(after.get('oauth_signature')).toBe(fields(fixed.sign(request).authorization).get('oauth_signature'));
 });
 
+test.each<[string, Partial<OAuth1Options>, Partial<OAuth1Options>]>([
+  ['a token without its secret signs', { token: 't' }, { token: 't', tokenSecret: '' }],
+  ['an empty token secret without a token signs', { tokenSecret: '' }, {}],
+])('%s as with an empty one', (_, given, same) => {
+  const signed = (options: Partial<OAuth1Options>) => oauth1({ ...app, nonce: () => 'n', timestamp: () => 0, ...options }).sign(request);
+  expect(signed(given)).toEqual(signed(same));
+});
+
 function fields(authorization: string): Map<string, string> {
   expect(authorization.startsWith('OAuth ')).toBe(true);
   const pairs = authorization.slice('OAuth '.length).split(', ');

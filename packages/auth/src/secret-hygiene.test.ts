@@ -38,7 +38,7 @@ describe.each(makers)('%s', (name, make) => {
         expect(error).toMatchObject({ name: 'AuthError', code: 'HEADGATE_INVALID_SECRET', retryable: false });
         expect(error).toMatchObject({ code: 'HEADGATE_INVALID_SECRET', retryable: false });
         expect(inspect(error, { depth: 20, showHidden: true })).not.toMatch(/hunter2|Evil/);
-        expect(String(error)).toContain(name);
+        expect(String(error)).toContain(`${name} contains a control character`);
       }
     },
   );
@@ -91,6 +91,16 @@ test('the secrets of a signature are given at once: a promise is refused', () =>
   for (const name of ['consumerKey', 'consumerSecret', 'token', 'tokenSecret']) {
     const options = { consumerKey: 'k', consumerSecret: '', token: 't', [name]: () => Promise.reject(new Error('hunter2')) };
     expect(() => oauth1(options).sign(request)).toThrow('is not text but a promise: the function must be synchronous');
+  }
+});
+
+test('half a surrogate pair is refused in every secret of a signature, unquoted', () => {
+  for (const name of ['consumerKey', 'consumerSecret', 'token', 'tokenSecret']) {
+    const options = { consumerKey: 'k', consumerSecret: '', token: 't', [name]: 'hunter2\ud83d' };
+    const error = thrown(() => oauth1(options));
+    expect(error).toMatchObject({ code: 'HEADGATE_INVALID_SECRET' });
+    expect(String(error)).toContain(`The ${name} of the oauth1 signer contains half a surrogate pair`);
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain('hunter2');
   }
 });
 
