@@ -24,3 +24,9 @@ test("opened with its last state, it continues as if it hadn't stopped; each sub
   for (const stream of [from([{ ids: ['3'] }]), from([{ ids: ['3'] }])]) stream.pipe(drop).subscribe((page) => seen.push(page));
   expect(seen).toEqual([{ ids: ['3'] }, { ids: ['3'] }]);
 });
+
+test('a checkpoint keeps its state under its name', () => expect(dropBoundaryDuplicates().name).toBe('dropBoundaryDuplicates'));
+
+test('invalid options are refused before a crawl starts', () => {
+  expect(() => dropBoundaryDuplicates({ maxOverlap: 0 })).toThrow('maxOverlap of boundaryDuplicates must be a whole number from 1');
+});

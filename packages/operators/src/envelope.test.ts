@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { from, toArray } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { cloudEventHeaders, envelope } from './envelope.ts';
@@ -7,7 +8,8 @@ const event = { source: '/followers', type: 'com.example.page', id: 'crawl-1/7' 
 
 describe('the headers of an event', () => {
   test('are those it needs', () => {
-    expect(cloudEventHeaders(event)).toEqual({
+    const absent = { time: undefined, subject: undefined, dataSchema: undefined };
+    expect(cloudEventHeaders({ ...event, ...absent })).toStrictEqual({
       ce_specversion: '1.0',
       ce_id: 'crawl-1/7',
       ce_source: '/followers',
@@ -26,6 +28,20 @@ describe('the headers of an event', () => {
       'content-type': 'application/cbor',
     });
     expect(cloudEventHeaders({ ...event, time: new Date(0) }).ce_time).toBe('1970-01-01T00:00:00.000Z');
+  });
+
+  test('carry the time as written, and no text that holds more than a time', () => {
+    const ended = fc.tuple(fc.constantFrom('', '.5', '.123456789'), fc.constantFrom('Z', 'z', '+05:30', '-08:00'));
+    const time = fc
+      .tuple(fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-12-31') }), fc.constantFrom('T', 't'), ended)
+      .map(([date, between, [fraction, zone]]) => date.toISOString().slice(0, 19).replace('T', between) + fraction + zone);
+    fc.assert(
+      fc.property(time, fc.string({ minLength: 1 }), (text, more) => {
+        expect(cloudEventHeaders({ ...event, time: text }).ce_time).toBe(text);
+        for (const longer of [more + text, text + more])
+          expect(() => cloudEventHeaders({ ...event, time: longer })).toThrow('Option time of cloudEventHeaders must be a valid date');
+      }),
+    );
   });
 
   test.each([

@@ -47,6 +47,7 @@ describe('no ISBN', () => {
     ['X306406152', 'an ISBN-10 is 9 digits and a last digit or X'],
     ['978030640615X', 'an ISBN-13 contains only digits'],
     ['4006381333931', 'an ISBN-13 begins with 978 or 979, not 400'],
+    ['4009783333936', 'an ISBN-13 begins with 978 or 979, not 400'],
     ['gentle stranger', 'it has 14 characters besides hyphens and spaces, not 10 or 13'],
     ['9780306406517', 'its last digit is 7 and should be 5, so one of its digits is wrong'],
     ['08044X2957', 'an ISBN-10 is 9 digits and a last digit or X'],
