@@ -1,4 +1,4 @@
-import type { Doing } from '@headgate/pipeline';
+import type { Doing, Histogram } from '@headgate/pipeline';
 import type { AttemptEvent } from '@headgate/sources';
 import { CONTENT_TYPE, exposition, type Metric, type Series } from './exposition.ts';
 import type { RunView } from './run-view.ts';
@@ -35,151 +35,100 @@ const DOINGS = Object.keys({ requesting: true, retrying: true, waiting: true, wr
 
 function workMetrics(view: RunView): Metric[] {
   const { pipelines, budgets } = view;
-  const each = ofEach(pipelines);
+  const count = (name: string, help: string, of: (one: PipelineView) => number): Metric => counter(name, help, ofEach(pipelines, of));
+  const countBy = (label: string, name: string, help: string, of: (one: PipelineView) => Readonly<Record<string, number>>): Metric =>
+    counter(name, help, byLabel(pipelines, label, of));
+  const times = (name: string, help: string, of: (one: PipelineView) => Histogram): Metric => ({
+    name,
+    type: 'histogram',
+    help,
+    series: ofEach(pipelines, of),
+  });
   const credentials = (pipeline: string, one: PipelineView): string[] => [
     ...new Set([
       ...budgets.flatMap((budget) => (budget.pipeline === pipeline ? (budget.credential ?? []) : [])),
       ...Object.keys(one.credentials),
     ]),
   ];
+  const requests = Object.entries(pipelines).flatMap(([pipeline, one]) =>
+    credentials(pipeline, one).flatMap((credential) =>
+      OUTCOMES.map((outcome) => [{ pipeline, credential, outcome }, one.credentials[credential]?.[outcome] ?? 0] as const),
+    ),
+  );
   return [
-    counter(
-      'headgate_requests_total',
-      'HTTP requests that ended, by credential and outcome.',
-      Object.entries(pipelines).flatMap(([pipeline, one]) =>
-        credentials(pipeline, one).flatMap((credential) =>
-          OUTCOMES.map((outcome) => [{ pipeline, credential, outcome }, one.credentials[credential]?.[outcome] ?? 0] as const),
-        ),
-      ),
+    counter('headgate_requests_total', 'HTTP requests that ended, by credential and outcome.', requests),
+    times(
+      'headgate_request_duration_seconds',
+      'Duration of an HTTP request, from its permit to the end of its response.',
+      ({ attemptTimes }) => attemptTimes,
     ),
-    {
-      name: 'headgate_request_duration_seconds',
-      type: 'histogram',
-      help: 'Duration of an HTTP request, from its permit to the end of its response.',
-      series: each(({ attemptTimes }) => attemptTimes),
-    },
-    counter(
-      'headgate_faults_total',
-      'HTTP requests that failed, by status of the response, or none.',
-      counted(pipelines, 'status', ({ faults }) => faults),
+    countBy('status', 'headgate_faults_total', 'HTTP requests that failed, by status of the response, or none.', ({ faults }) => faults),
+    times(
+      'headgate_commit_duration_seconds',
+      "Duration of a transaction of the log: records, checkpoint and budgets' journal.",
+      ({ commitTimes }) => commitTimes,
     ),
-    {
-      name: 'headgate_commit_duration_seconds',
-      type: 'histogram',
-      help: "Duration of a transaction of the log: records, checkpoint and budgets' journal.",
-      series: each(({ commitTimes }) => commitTimes),
-    },
-    counter(
-      'headgate_walks_total',
-      'Jobs that take pages, by result.',
-      counted(pipelines, 'state', ({ walks }) => walks),
-    ),
-    counter(
-      'headgate_pages_total',
-      'Pages written.',
-      each(({ pages }) => pages),
-    ),
-    counter(
-      'headgate_items_total',
-      'Items of pages written.',
-      each(({ items }) => items),
-    ),
-    counter(
-      'headgate_keys_total',
-      'Keys of lookups answered.',
-      each(({ keys }) => keys.answered),
-    ),
-    counter(
-      'headgate_records_total',
-      'Records written, by topic within the pipeline.',
-      counted(pipelines, 'topic', ({ records }) => records),
-    ),
-    counter(
-      'headgate_dead_letters_total',
-      'Dead letters written.',
-      each(({ deadLetters }) => deadLetters),
-    ),
+    countBy('state', 'headgate_walks_total', 'Jobs that take pages, by result.', ({ walks }) => walks),
+    count('headgate_pages_total', 'Pages written.', ({ pages }) => pages),
+    count('headgate_items_total', 'Items of pages written.', ({ items }) => items),
+    count('headgate_keys_total', 'Keys of lookups answered.', ({ keys }) => keys.answered),
+    countBy('topic', 'headgate_records_total', 'Records written, by topic within the pipeline.', ({ records }) => records),
+    count('headgate_dead_letters_total', 'Dead letters written.', ({ deadLetters }) => deadLetters),
   ];
 }
 
-/** Remaining work, what it waits for, and what blocks it. */
 function standingMetrics(view: RunView): Metric[] {
   const { pipelines, lanes, failedLanes, blockedLanes, logUnavailable, credits, work, now } = view;
-  const each = ofEach(pipelines);
-  const count = (all: readonly { readonly pipeline: string }[]): Series<number>[] =>
-    each((_, pipeline) => all.filter((one) => one.pipeline === pipeline).length);
-  const creditsOf = (value: (credit: RunView['credits'][number]) => number): Series<number>[] =>
-    each((_, pipeline) => sum(credits.filter((one) => one.pipeline === pipeline).map(value)));
+  const each = (name: string, help: string, of: (one: PipelineView, pipeline: string) => number | undefined): Metric =>
+    gauge(name, help, known(ofEach(pipelines, of)));
+  const budget = (name: string, help: string, of: (one: RunView['budgets'][number]) => number | undefined): Metric =>
+    gauge(name, help, known(budgetsOf(view, of)));
+  const count = (name: string, help: string, all: readonly { readonly pipeline: string }[]): Metric =>
+    each(name, help, (_, pipeline) => all.filter((one) => one.pipeline === pipeline).length);
+  const credit = (name: string, help: string, field: 'max' | 'used'): Metric =>
+    each(name, help, (_, pipeline) => credits.reduce((sum, one) => sum + (one.pipeline === pipeline ? one[field] : 0), 0));
+  const working = (pipeline: string, state: string): number =>
+    work.filter((row) => row.pipeline === pipeline && row.doing?.state === state).length;
   return [
-    gauge(
-      'headgate_requests_left',
-      'Remaining HTTP requests, at least.',
-      each(({ progress }) => progress.left),
-    ),
+    each('headgate_requests_left', 'Remaining HTTP requests, at least.', ({ progress }) => progress.left),
     gauge(
       'headgate_dead_letters_open',
       'Open dead letters of this run and earlier ones, by error code.',
-      Object.entries(view.openDeadLetters ?? {}).flatMap(([pipeline, counts]) =>
-        Object.entries(counts).map(([code, value]) => [{ pipeline, code }, value] as const),
-      ),
+      byLabel(view.openDeadLetters ?? {}, 'code', (counts) => counts),
     ),
-    gauge(
-      'headgate_walks_unknown',
-      '1 while jobs of unknown size remain, which can need more requests; otherwise 0.',
-      each(({ progress }) => (progress.isExact ? 0 : 1)),
+    each('headgate_walks_unknown', '1 while jobs of unknown size remain, which can need more requests; otherwise 0.', ({ progress }) =>
+      progress.isExact ? 0 : 1,
     ),
-    gauge(
+    each(
       'headgate_done_time_seconds',
       'Forecast finish time of all jobs, as Unix time. Absent if it is unknown or nothing is left.',
-      known(each(({ progress }) => (progress.isExact && progress.doneAt !== undefined ? progress.doneAt / 1_000 : undefined))),
+      ({ progress: { isExact, doneAt } }) => (isExact ? unixTime(doneAt) : undefined),
     ),
-    gauge(
+    each(
       'headgate_last_success_time_seconds',
       'Time of the last successful HTTP request, as Unix time. Absent before the first.',
-      known(each(({ lastSuccessAt }) => (lastSuccessAt === undefined ? undefined : lastSuccessAt / 1_000))),
+      ({ lastSuccessAt }) => unixTime(lastSuccessAt),
     ),
-    gauge(
-      'headgate_failing_seconds',
-      'Time for which every HTTP request has failed; 0 while requests succeed.',
-      each(({ failing }) => (failing === undefined ? 0 : Math.max(0, now - failing.since) / 1_000)),
+    each('headgate_failing_seconds', 'Time for which every HTTP request has failed; 0 while requests succeed.', ({ failing }) =>
+      failing === undefined ? 0 : Math.max(0, now - failing.since) / 1_000,
     ),
     gauge(
       'headgate_work',
       'Active jobs by state. All lookups of a lane count as one job.',
-      Object.keys(pipelines).flatMap((pipeline) =>
-        DOINGS.map(
-          (state) => [{ pipeline, state }, work.filter((row) => row.pipeline === pipeline && row.doing?.state === state).length] as const,
-        ),
-      ),
+      byLabel(pipelines, 'state', (_, pipeline) => Object.fromEntries(DOINGS.map((state) => [state, working(pipeline, state)]))),
     ),
-    gauge(
-      'headgate_budget_limit',
-      'Maximum requests, or other units of the budget, per window.',
-      budgetsOf(view, ({ limit }) => limit),
-    ),
-    gauge(
-      'headgate_budget_used',
-      'Requests used in the current window, including those in flight.',
-      budgetsOf(view, ({ used }) => used),
-    ),
-    gauge(
+    budget('headgate_budget_limit', 'Maximum requests, or other units of the budget, per window.', ({ limit }) => limit),
+    budget('headgate_budget_used', 'Requests used in the current window, including those in flight.', ({ used }) => used),
+    budget(
       'headgate_budget_wait_seconds',
       'Time until the next request may start. Absent while that depends on requests in flight.',
-      known(budgetsOf(view, ({ freeAt }) => (freeAt === undefined ? undefined : Math.max(0, freeAt - now) / 1_000))),
+      ({ freeAt }) => (freeAt === undefined ? undefined : Math.max(0, freeAt - now) / 1_000),
     ),
-    gauge(
-      'headgate_credit_limit',
-      'Maximum items that are requested and not yet written.',
-      creditsOf(({ max }) => max),
-    ),
-    gauge(
-      'headgate_credit_used',
-      'Items that are requested and not yet written.',
-      creditsOf(({ used }) => used),
-    ),
-    gauge('headgate_lanes', 'Lanes that this process holds.', count(lanes)),
-    gauge('headgate_lanes_failed', "Lanes that can't continue until the cause is fixed.", count(failedLanes)),
-    gauge('headgate_lanes_blocked', "Lanes whose jobs wait for another client's open transaction.", count(blockedLanes)),
+    credit('headgate_credit_limit', 'Maximum items that are requested and not yet written.', 'max'),
+    credit('headgate_credit_used', 'Items that are requested and not yet written.', 'used'),
+    count('headgate_lanes', 'Lanes that this process holds.', lanes),
+    count('headgate_lanes_failed', "Lanes that can't continue until the cause is fixed.", failedLanes),
+    count('headgate_lanes_blocked', "Lanes whose jobs wait for another client's open transaction.", blockedLanes),
     gauge('headgate_log_available', '1 if the log is available for writing; otherwise 0.', [[{}, logUnavailable === undefined ? 1 : 0]]),
   ];
 }
@@ -201,18 +150,17 @@ function gauge(name: string, help: string, series: readonly Series<number>[]): M
   return { name, type: 'gauge', help, series };
 }
 
-function ofEach(pipelines: RunView['pipelines']) {
-  return <Value>(value: (one: PipelineView, pipeline: string) => Value): Series<Value>[] =>
-    Object.entries(pipelines).map(([pipeline, one]) => [{ pipeline }, value(one, pipeline)]);
+function ofEach<Value>(pipelines: RunView['pipelines'], value: (one: PipelineView, pipeline: string) => Value): Series<Value>[] {
+  return Object.entries(pipelines).map(([pipeline, one]) => [{ pipeline }, value(one, pipeline)]);
 }
 
-function counted(
-  pipelines: RunView['pipelines'],
+function byLabel<One>(
+  pipelines: Readonly<Record<string, One>>,
   label: string,
-  of: (one: PipelineView) => Readonly<Record<string, number>>,
+  of: (one: One, pipeline: string) => Readonly<Record<string, number>>,
 ): Series<number>[] {
   return Object.entries(pipelines).flatMap(([pipeline, one]) =>
-    Object.entries(of(one)).map(([value, count]): Series<number> => [{ pipeline, [label]: value }, count]),
+    Object.entries(of(one, pipeline)).map(([value, count]): Series<number> => [{ pipeline, [label]: value }, count]),
   );
 }
 
@@ -230,6 +178,6 @@ function known(series: readonly Series<number | undefined>[]): Series<number>[] 
   return series.flatMap(([labels, value]): Series<number>[] => (value === undefined ? [] : [[labels, value]]));
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
+function unixTime(epochMs: number | undefined): number | undefined {
+  return epochMs === undefined ? undefined : epochMs / 1_000;
 }
