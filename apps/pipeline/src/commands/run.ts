@@ -17,7 +17,7 @@ import type { DisplayEvent } from '../status/display-event.ts';
 import { type RunView, logEvent, runViewer } from '../status/run-view.ts';
 import { type StatusServerOptions, startStatusServer } from '../status/status-server.ts';
 import { didNothing, summaryText } from '../status/summary-text.ts';
-import { type OpenDeadLettersWatch, watchOpenDeadLetters } from '../status/open-dead-letters-watch.ts';
+import { countOpenOf, watchOpenDeadLetters } from '../status/open-dead-letters.ts';
 import { totalOf } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { type CommandContext, commandsFor } from './command-context.ts';
@@ -50,11 +50,10 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   const color = live && !env['NO_COLOR'];
   const header = `headgate run   ${context.file}   -> ${logShown(config.topics, context.cwd)}`;
   let reporter: Reporter | undefined;
-  let deadLetters: OpenDeadLettersWatch | undefined;
+  const counted = new AbortController();
   const unreported: DisplayEvent[] = [];
   const emit = (event: DisplayEvent): void => {
     viewer.apply(event);
-    if (event.type === 'dead-letter') deadLetters?.changed();
     if (reporter === undefined) unreported.push(event);
     else reporter.event(event);
   };
@@ -96,11 +95,17 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     });
     viewer.attach(running);
     const names = topicNames(config.topics);
-    deadLetters = watchOpenDeadLetters({ log, pipelines, group, names, clock, onCounted: (open) => viewer.counted(open) });
+    const where = { log, pipelines, group, names };
+    const hasWritten = (): boolean => running.snapshot().deadLetters.total > 0;
+    watchOpenDeadLetters(where, clock, counted.signal, hasWritten, (open) => viewer.counted(open)).catch(() => undefined);
     limitHeapGrowth('pages');
     forget();
     result = await Promise.race([running.done, abandoned]);
-    if (result !== undefined && viewer.view().logUnavailable === undefined) await Promise.race([deadLetters.count(), abandoned]);
+    counted.abort();
+    if (result !== undefined && viewer.view().logUnavailable === undefined) {
+      const open = await Promise.race([countOpenOf(where).catch(() => undefined), abandoned]);
+      if (open !== undefined) viewer.counted(open);
+    }
     const [pipeline] = pipelines;
     if (key !== undefined && pipeline && result?.outcome === 'done' && didNothing(viewer.view())) {
       const topic = names(`${pipeline.name}.requests`);
@@ -115,7 +120,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     // An error after a signal is part of the stop.
     if (!signal.aborted) throw withTopicAdvice(withStateAdvice(error, config.topics), config);
   } finally {
-    deadLetters?.close();
+    counted.abort();
     const closing = closeAll([() => reporter?.close(), () => status?.close(), () => log?.close()], signal);
     await Promise.race([closing, abandoned]);
   }

@@ -1,4 +1,6 @@
 import { type OpenByCode, countOpenDeadLetters } from '@headgate/pipeline';
+import type { Clock } from '@headgate/throttle';
+import { pause } from '@headgate/throttle/internal';
 import type { RunView } from './run-view.ts';
 import { countWords, groupedNumber, totalOf } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
@@ -13,6 +15,37 @@ export interface CountOptions extends Omit<Parameters<typeof countOpenDeadLetter
 export async function countOpenOf({ pipelines, ...where }: CountOptions): Promise<OpenDeadLetters> {
   const counting = pipelines.map(async ({ name }) => [name, await countOpenDeadLetters({ ...where, pipeline: name })] as const);
   return Object.fromEntries(await Promise.all(counting));
+}
+
+/** Delay of the first count. A run that ends earlier counts once, at its end. */
+const FIRST_COUNT_MS = 1_000;
+/** Interval between counts while dead letters may be open: another process can replay or dismiss them. */
+const COUNT_EVERY_MS = 60_000;
+/** Minimum time from a count to the next one, as a multiple of the count's duration. */
+const SHARE = 20;
+
+/** Counts the open dead letters until the signal aborts. `hasWritten`: whether this run has written any. */
+export async function watchOpenDeadLetters(
+  where: Omit<CountOptions, 'signal'>,
+  clock: Clock,
+  signal: AbortSignal,
+  hasWritten: () => boolean,
+  onCounted: (open: OpenDeadLetters) => void,
+): Promise<void> {
+  let isAny = true;
+  for (let ms = FIRST_COUNT_MS; ;) {
+    await pause({ clock, ms, signal });
+    const startedMs = clock.monotonicMs();
+    // Lanes report a log that can't be read, so this error is dropped.
+    const open: OpenDeadLetters | undefined =
+      isAny || hasWritten() ? await countOpenOf({ ...where, signal }).catch(() => undefined) : undefined;
+    signal.throwIfAborted();
+    if (open !== undefined) {
+      isAny = Object.values(open).some((counts) => totalOf(counts) > 0);
+      onCounted(open);
+    }
+    ms = Math.max(COUNT_EVERY_MS, SHARE * (clock.monotonicMs() - startedMs));
+  }
 }
 
 /** The command that the user types: `headgate read followers.ids --config jobs/a.yaml`. */
