@@ -35,30 +35,22 @@ test('an endless or huge file is refused', async () => {
   // The file is sparse, so it takes no space on the disk.
   await truncate(file, 600 * 2 ** 20);
   await expect(readTextFile(file)).rejects.toThrow('has more than 256 MiB, or is endless. Name a smaller file.');
-  await expect(readTextFile('/dev/zero', 5_000, 2 ** 20)).rejects.toThrow('has more than 1 MiB, or is endless.');
+  await expect(readTextFile('/dev/zero', 2 ** 20)).rejects.toThrow('has more than 1 MiB, or is endless.');
   expect(await readTextFile('/dev/null')).toBe('');
   await expect(readTextFile(folder)).rejects.toMatchObject({ code: 'EISDIR' });
   await expect(readTextFile(join(folder, 'none'))).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-test('a pipe is read to its end; a silent one times out', async () => {
+test('a pipe is read to its end', async () => {
   const fifo = join(folder, 'fifo');
   execFileSync('mkfifo', [fifo]);
-  const silent = "isn't a plain file, and sent nothing for 0.2 s.";
-  await expect(readTextFile(fifo, 200)).rejects.toThrow(silent);
 
   // The text is longer than a pipe's buffer, and the writer opens the pipe after the reader.
   const text = 'alpha\n'.repeat(50_000);
-  const reading = readTextFile(fifo, 30_000);
+  const reading = readTextFile(fifo);
   const writer = await open(fifo, 'w');
   await writer.write(text.slice(0, 9));
   await writer.write(text.slice(9));
   await writer.close();
   expect(await reading).toBe(text);
-
-  const silence = readTextFile(fifo, 200);
-  const mute = await open(fifo, 'w');
-  await mute.write('alpha');
-  await expect(silence).rejects.toThrow(silent);
-  await mute.close();
 });
