@@ -104,20 +104,17 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     );
 
   const command = (name: keyof typeof EXAMPLES, description: string): Command =>
-    // `--config` and `--json` can also follow the command.
     program
       .command(name)
       .description(description)
-      .addOption(new Option('--config <file>').hideHelp())
-      .addOption(new Option('--json').hideHelp())
       .addHelpText('after', `\nExamples:\n${EXAMPLES[name].map((line) => `  headgate ${name}${line}`).join('\n')}`);
-  program.hook('preAction', async (_, action) => {
+  const does =
+    <Args extends unknown[]>(work: (...args: Args) => Promise<number>) =>
+    async (...args: Args): Promise<void> =>
+      exit(await work(...args));
+  program.hook('preAction', async () => {
     limitHeapGrowth('lists');
     clock = await world.clock();
-    for (const name of ['config', 'json'] as const) {
-      const value: unknown = action.getOptionValue(name);
-      if (value !== undefined && action !== program) program.setOptionValue(name, value);
-    }
   });
 
   command('init', 'Write a commented headgate.yaml, after a few questions, or add a section for an API (--rest)')
@@ -128,26 +125,21 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--key <variable>', 'With --rest: environment variable with the key, sent as Authorization')
     .option('--header <name>', 'With --key: header that carries the key instead')
     .option('--query <name>', 'With --key: query parameter that carries the key instead')
-    .action(async ({ force = false, rest, ...given }: { force?: boolean; rest?: string } & Omit<InitRestOptions, 'rest'>) => {
-      if (/\.[cm]?[jt]s$/.test(context().file))
-        throw new UsageError('init: --config names a module, and init writes YAML. Name a file such as headgate.yaml.');
-      if (rest !== undefined) {
-        const { initRest } = await import('./commands/init-rest.ts');
-        exit(await initRest({ ...given, rest }, context()));
-        return;
-      }
-      const [option] = Object.keys(given).filter((one) => !['config', 'json'].includes(one));
-      if (option !== undefined) throw new UsageError(`init: --${option} needs --rest URL.`);
-      const [{ init }, { terminalPrompt }] = await Promise.all([import('./commands/init.ts'), import('./commands/terminal-prompt.ts')]);
-      exit(await init(force, terminalPrompt(context()), context()));
-    });
+    .action(
+      does(async ({ force = false, rest, ...given }: { force?: boolean; rest?: string } & Omit<InitRestOptions, 'rest'>) => {
+        if (/\.[cm]?[jt]s$/.test(context().file))
+          throw new UsageError('init: --config names a module, and init writes YAML. Name a file such as headgate.yaml.');
+        if (rest !== undefined) return (await import('./commands/init-rest.ts')).initRest({ ...given, rest }, context());
+        const [option] = Object.keys(given);
+        if (option !== undefined) throw new UsageError(`init: --${option} needs --rest URL.`);
+        const [{ init }, { terminalPrompt }] = await Promise.all([import('./commands/init.ts'), import('./commands/terminal-prompt.ts')]);
+        return init(force, terminalPrompt(context()), context());
+      }),
+    );
 
   command('check', 'Check the configuration, its secrets and what a run needs')
     .option('--online', 'Also send one request per credential; it counts against the budget')
-    .action(async ({ online = false }: { online?: boolean }) => {
-      const { check } = await import('./commands/check.ts');
-      exit(await check(online, context()));
-    });
+    .action(does(async ({ online = false }: { online?: boolean }) => (await import('./commands/check.ts')).check(online, context())));
 
   command('schema', 'Write the JSON Schema of a topic, or of headgate.yaml for editors')
     .argument('[topic]', 'Topic, such as followers.ids (default: the configuration)')
@@ -159,28 +151,25 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     )
     .option('--pages <n>', 'With --infer: maximum pages to request', positiveNumber, 3)
     .option('--for <field=value>', 'With --infer: field of the job, such as owner=nodejs; repeatable', collect, [])
-    .action(async (topic: string | undefined, options: { asyncapi?: boolean; infer?: string; pages: number; for: string[] }) => {
-      const { infer: stream, pages, for: fields } = options;
-      if (stream !== undefined) {
-        if (topic !== undefined) throw new UsageError('schema: --infer names a stream. Leave out the topic.');
-        const { inferSchema } = await import('./commands/infer-schema.ts');
-        exit(await inferSchema(stream, fields, pages, context()));
-        return;
-      }
-      if (options.asyncapi === true) {
-        if (topic !== undefined) throw new UsageError('schema: --asyncapi describes all topics. Leave out the topic.');
-        const { asyncapi } = await import('./commands/asyncapi.ts');
-        exit(await asyncapi(context()));
-        return;
-      }
-      const { schema, schemaOfTopic } = await import('./commands/schema.ts');
-      exit(topic === undefined ? await schema(context()) : await schemaOfTopic(topic, context()));
-    });
+    .action(
+      does(async (topic: string | undefined, options: { asyncapi?: boolean; infer?: string; pages: number; for: string[] }) => {
+        const { infer: stream, pages, for: fields } = options;
+        if (stream !== undefined) {
+          if (topic !== undefined) throw new UsageError('schema: --infer names a stream. Leave out the topic.');
+          return (await import('./commands/infer-schema.ts')).inferSchema(stream, fields, pages, context());
+        }
+        if (options.asyncapi === true) {
+          if (topic !== undefined) throw new UsageError('schema: --asyncapi describes all topics. Leave out the topic.');
+          return (await import('./commands/asyncapi.ts')).asyncapi(context());
+        }
+        const { schema, schemaOfTopic } = await import('./commands/schema.ts');
+        return topic === undefined ? schema(context()) : schemaOfTopic(topic, context());
+      }),
+    );
 
-  command('plan', 'Show the remaining work, the requests it needs and its finish time').action(async () => {
-    const { plan } = await import('./commands/plan.ts');
-    exit(await plan(context()));
-  });
+  command('plan', 'Show the remaining work, the requests it needs and its finish time').action(
+    does(async () => (await import('./commands/plan.ts')).plan(context())),
+  );
 
   command('run', 'Work until all jobs are done')
     .option('--follow', 'Keep running, and work on jobs as they are enqueued')
@@ -199,24 +188,23 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       ]),
     )
     .option('--kafka', 'With --sandbox: start a real Kafka broker and write to it until you stop the run (needs Java 17)')
-    .action(async ({ sandbox: sandboxed = false, kafka = false, ...flags }: RunFlags) => {
-      if (kafka && !sandboxed) throw new UsageError('run: --kafka needs --sandbox. To use your own brokers, name them under topics.');
-      if (sandboxed) {
-        const { runSandbox } = await import('./commands/run-sandbox.ts');
-        exit(await runSandbox(flags.follow ?? false, kafka, context()));
-      } else {
+    .action(
+      does(async ({ sandbox: sandboxed = false, kafka = false, ...flags }: RunFlags) => {
+        if (kafka && !sandboxed) throw new UsageError('run: --kafka needs --sandbox. To use your own brokers, name them under topics.');
+        if (sandboxed) return (await import('./commands/run-sandbox.ts')).runSandbox(flags.follow ?? false, kafka, context());
         const [{ run }, { readConfig }] = await Promise.all([import('./commands/run.ts'), import('./commands/command-context.ts')]);
-        exit(await run({ follow: false, ...flags, config: await readConfig(context()) }, context()));
-      }
-    });
+        return run({ follow: false, ...flags, config: await readConfig(context()) }, context());
+      }),
+    );
 
   command('try', 'Send one request of a stream (use: rest) and show the response; write nothing')
     .argument('<stream>', 'Section and stream, such as github.issues')
     .option('--for <field=value>', 'Field of the job, such as owner=nodejs; repeatable', collect, [])
-    .action(async (stream: string, { for: fields }: { for: string[] }) => {
-      const { tryStream } = await import('./commands/try.ts');
-      exit(await tryStream(stream, fields, context()));
-    });
+    .action(
+      does(async (stream: string, { for: fields }: { for: string[] }) =>
+        (await import('./commands/try.ts')).tryStream(stream, fields, context()),
+      ),
+    );
 
   command('enqueue', 'Add jobs to a requests topic, from arguments or from stdin, one per line')
     .argument('<pipeline>', 'followers, books or your own pipeline')
@@ -225,18 +213,16 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       'followers: @name or the digits of a user ID; books: ISBNs; your own: as its definition parses them; any pipeline: JSON',
     )
     .option('--author <name>', 'Author to look up (books only); repeatable', collect, [])
-    .action(async (pipeline: string, entries: string[], { author }: { author: string[] }) => {
-      const { enqueue } = await import('./commands/enqueue.ts');
-      exit(await enqueue(pipeline, entries, author, context()));
-    });
+    .action(
+      does(async (pipeline: string, entries: string[], { author }: { author: string[] }) =>
+        (await import('./commands/enqueue.ts')).enqueue(pipeline, entries, author, context()),
+      ),
+    );
 
   command('cancel', 'Withdraw jobs that no run has started, by key; stop the run first')
     .argument('<pipeline>', 'followers, books or your own pipeline')
     .argument('<key>', 'Key of the jobs, such as @alpha')
-    .action(async (of: string, key: string) => {
-      const { cancel } = await import('./commands/cancel.ts');
-      exit(await cancel(of, key, context()));
-    });
+    .action(does(async (of: string, key: string) => (await import('./commands/cancel.ts')).cancel(of, key, context())));
 
   command('read', 'Write committed records of a topic: as lines, or as a table in NDJSON, CSV or Parquet')
     .argument('<topic>', 'Topic, such as followers.ids')
@@ -254,44 +240,41 @@ function commandLine(world: World, exit: (code: number) => void): Command {
         .conflicts(['follow', 'values']),
     )
     .addOption(new Option('--out <file>', 'Write a table to this file, atomically (default: to stdout)').conflicts(['follow', 'values']))
-    .action(async (topic: string, options: Omit<ReadOptions, 'topic'>) => {
-      const { read } = await import('./commands/read.ts');
-      exit(await read({ ...options, topic }, context()));
-    });
+    .action(
+      does(async (topic: string, options: Omit<ReadOptions, 'topic'>) =>
+        (await import('./commands/read.ts')).read({ ...options, topic }, context()),
+      ),
+    );
 
   command('backup', 'Copy the embedded log, even during a run')
     .argument('<file>', 'New file for the copy; an existing file is never overwritten')
-    .action(async (file: string) => {
-      const { backup } = await import('./commands/backup.ts');
-      exit(await backup(file, context()));
-    });
+    .action(does(async (file: string) => (await import('./commands/backup.ts')).backup(file, context())));
 
   deadLetterOptions(command('dead-letters', 'List open dead letters, grouped by error code')).action(
-    async (of: string, options: Omit<DeadLetterFilter, 'of'>) => {
-      const { deadLetters } = await import('./commands/dead-letters.ts');
-      exit(await deadLetters({ ...options, of }, context()));
-    },
+    does(async (of: string, options: Omit<DeadLetterFilter, 'of'>) =>
+      (await import('./commands/dead-letters.ts')).deadLetters({ ...options, of }, context()),
+    ),
   );
 
   deadLetterOptions(command('replay', 'Re-enqueue the jobs of open dead letters'))
     .option('--dry-run', 'Only show how many')
-    .action(async (of: string, options: Omit<CloseOptions, 'of'>) => {
-      const { replay } = await import('./commands/dead-letters.ts');
-      exit(await replay({ ...options, of }, context()));
-    });
+    .action(
+      does(async (of: string, options: Omit<CloseOptions, 'of'>) =>
+        (await import('./commands/dead-letters.ts')).replay({ ...options, of }, context()),
+      ),
+    );
 
   deadLetterOptions(command('dismiss', 'Acknowledge open dead letters: keep their records, but count them as closed'))
     .option('--dry-run', 'Only show how many')
-    .action(async (of: string, options: Omit<CloseOptions, 'of'>) => {
-      const { dismiss } = await import('./commands/dead-letters.ts');
-      exit(await dismiss({ ...options, of }, context()));
-    });
+    .action(
+      does(async (of: string, options: Omit<CloseOptions, 'of'>) =>
+        (await import('./commands/dead-letters.ts')).dismiss({ ...options, of }, context()),
+      ),
+    );
 
-  sandboxOptions(command('sandbox', 'Run only the emulators of both services')).action(async (options: SandboxCommandOptions) => {
-    const { sandbox } = await import('./commands/sandbox.ts');
-    exit(await sandbox(options, context()));
-  });
-
+  sandboxOptions(command('sandbox', 'Run only the emulators of both services')).action(
+    does(async (options: SandboxCommandOptions) => (await import('./commands/sandbox.ts')).sandbox(options, context())),
+  );
   return program;
 }
 
