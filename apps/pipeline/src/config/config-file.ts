@@ -49,7 +49,7 @@ export async function openConfig({
   await reader.readAll(root);
   const warnings = reader.warnings.map((one) => problemOf(one, yaml));
   if (await isPublic(envPath)) warnings.push({ key: '', message: PUBLIC_ENV });
-  return new ConfigFile(file, yaml, reader, warnings.sort(inOrder));
+  return new ConfigFile(file, yaml, reader, firstOf(warnings.sort(inOrder)));
 }
 
 const PUBLIC_ENV = '.env next to this file can be read by every user of this machine. Restrict it to its owner: chmod 600 .env';

@@ -8,8 +8,6 @@ import type { Finding, Origin } from './yaml-values.ts';
 
 /** Maximum characters of a message. */
 const LONGEST = 500;
-/** Maximum problems shown for the lines of one file. Further ones are only counted. */
-const MAX_LINES = 20;
 
 /**
  * The errors or warnings of a section, with their places in the file and advice on what to write. `described`: returns the section's schema, which
@@ -23,7 +21,6 @@ export function sectionProblems(
   hidden: readonly string[],
 ): Finding[] {
   const meant = new Set(issues.flatMap(meantBy));
-  const files = new Map<unknown, { readonly origin: Origin; lines: number }>();
   const findings: Finding[] = [];
   for (const issue of issues) {
     const { path, code } = issue;
@@ -34,17 +31,8 @@ export function sectionProblems(
     const about = kind === 'warning' || code === 'missing' || code === 'unknown-key' ? undefined : subject(node, schemas(), entry);
     const text = withSubject(withAdvice({ ...issue, message: withoutHidden(issue.message, hidden) }, schemas, node), about);
     const message = text.slice(0, LONGEST);
-    if (line === undefined) {
-      findings.push({ origin: namedOrigin(origin, issue, described), message, at: code === 'unknown-key' ? 'key' : 'value' });
-      continue;
-    }
-    const reported = files.get(node) ?? { origin, lines: 0 };
-    files.set(node, reported);
-    reported.lines += 1;
-    if (reported.lines <= MAX_LINES) findings.push({ origin, message: `line ${line} of this file: ${message}` });
-  }
-  for (const { origin, lines } of files.values()) {
-    if (lines > MAX_LINES) findings.push({ origin, message: `${lines - MAX_LINES} more lines of this file are like these.` });
+    if (line !== undefined) findings.push({ origin, message: `line ${line} of this file: ${message}` });
+    else findings.push({ origin: namedOrigin(origin, issue, described), message, at: code === 'unknown-key' ? 'key' : 'value' });
   }
   return findings;
 }
