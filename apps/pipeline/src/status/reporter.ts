@@ -4,6 +4,7 @@ import type { CommandFor } from './open-dead-letters.ts';
 import type { DisplayEvent } from './display-event.ts';
 import type { RunView } from './run-view.ts';
 import type { Terminal } from './terminal.ts';
+import { plainOutput } from './text/plain-output.ts';
 
 export interface ReporterOptions {
   /** All displays write here. */
@@ -29,4 +30,13 @@ export interface Reporter {
   event(event: DisplayEvent): void;
   /** Writes delayed lines, removes the live display, and stops. The stream stays open. */
   close(): void;
+}
+
+/** Creates the display of a run: JSON lines with `json`, a live display with `live`, plain lines otherwise. Loads only that module. */
+export async function createReporter(options: ReporterOptions): Promise<Reporter> {
+  // An error of stderr, such as a pipe that its reader has closed, doesn't end the run.
+  options.stderr.on('error', () => {});
+  if (options.json) return (await import('./json-lines.ts')).createJsonLines(options);
+  if (options.live) return (await import('./live-display.ts')).createLiveDisplay(options);
+  return (await import('./plain-lines.ts')).createPlainLines({ ...options, stderr: plainOutput(options.stderr) });
 }

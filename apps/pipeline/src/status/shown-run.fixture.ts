@@ -10,7 +10,7 @@ import { expect } from 'vitest';
 import { logWith } from '../run/log-with.fixture.ts';
 import { FakeTerminal } from './fake-terminal.fixture.ts';
 import { liveFrame } from './live-display.ts';
-import { createReporter } from './create-reporter.ts';
+import { createReporter } from './reporter.ts';
 import type { DisplayEvent } from './display-event.ts';
 import { type RunAbout, type RunView, logEvent, runViewer } from './run-view.ts';
 import { summaryText } from './summary-text.ts';
