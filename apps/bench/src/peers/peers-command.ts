@@ -9,9 +9,8 @@ import { type Contestant, contestants, EMBEDDED, INSTALLED, NODE_PROGRAMS } from
 import { serverProcess } from '../server-process.ts';
 import { IDS_PER_PAGE } from '../walk/page-server.ts';
 import { measureRun, type MeasureRunOptions, type Run } from './measure-run.ts';
-import type { Usage } from './measured-process.ts';
 import { type Figures, peersReport } from './peers-report.ts';
-import { type Answer, ANSWERS, measureAnswer, measureIdle, measureReadable } from './start-and-rest.ts';
+import { measureIdle, measureReadable } from './start-and-rest.ts';
 
 /** JVM options of a broker for long runs: the optimizing compiler and enough memory. Brokers for tests start faster without them. */
 const LASTING = '-Xms768m -Xmx768m -XX:TieredStopAtLevel=4 -XX:ReservedCodeCacheSize=240m';
@@ -75,9 +74,6 @@ async function measure(
     contestant,
     runs: new Map(sizes.map((size): [number, Run[]] => [size, []])),
     counted: [] as Run[],
-    answers: new Map<Answer, Usage[]>(
-      contestant.name === INSTALLED && contestant.shape === 'pages' ? ANSWERS.map((answer) => [answer, []]) : [],
-    ),
     firstRecordMs: [] as number[],
     readableMs: [] as number[],
     idleCpuMs: [] as number[],
@@ -95,7 +91,7 @@ async function measure(
     const loads: number[] = [];
     for (let round = 1; round <= rounds; round += 1) {
       // Every other round has the reverse order.
-      for (const { contestant, runs, answers, firstRecordMs, readableMs, idleCpuMs } of round % 2 === 1 ? all : all.toReversed()) {
+      for (const { contestant, runs, firstRecordMs, readableMs, idleCpuMs } of round % 2 === 1 ? all : all.toReversed()) {
         const load = loadavg()[0] ?? NaN;
         loads.push(load);
         say(`round ${round} of ${rounds}: ${contestant.shape}, ${contestant.name} (load ${load.toFixed(1)})`);
@@ -104,7 +100,6 @@ async function measure(
           found.push(run);
           say(`  ${size} pages: ${(run.cpuMs / size).toFixed(2)} ms of CPU a page, ${(run.wallMs / 1_000).toFixed(1)} s`);
         }
-        for (const [answer, found] of answers) found.push(await measureAnswer(contestant, answer, task(broker, 1)));
         if (contestant.shape === 'ids') continue;
         if (contestant.log === 'kafka') {
           firstRecordMs.push((await measureReadable(contestant, task(broker, 1))).firstMs);

@@ -7,7 +7,7 @@ function figures(contestant: Partial<Contestant>, cpuMs: Readonly<Record<number,
   const run = (ms: number): Run => ({ cpuMs: ms, wallMs: 1_000, peakBytes: 100e6, digest: '' });
   const runs = new Map(Object.entries(cpuMs).map(([size, all]) => [Number(size), all.map(run)]));
   const all = { shape: 'pages', topic: '', log: 'kafka', records: 'same', command: () => ({ argv: [''], folder: '' }), ...contestant };
-  return { contestant: all as Contestant, runs, counted: [], answers: new Map(), firstRecordMs: [], readableMs: [], idleCpuMs: [] };
+  return { contestant: all as Contestant, runs, counted: [], firstRecordMs: [], readableMs: [], idleCpuMs: [] };
 }
 
 test('gives medians of ratios of the same round, and a page without the start', () => {

@@ -3,8 +3,6 @@ import { type Contestant, EMBEDDED, INSTALLED, type Shape, TWEEPY, TWEEPY_SAME, 
 import { median } from '../median.ts';
 import { IDS_PER_PAGE } from '../walk/page-server.ts';
 import type { Run } from './measure-run.ts';
-import type { Usage } from './measured-process.ts';
-import { type Answer, ANSWERS } from './start-and-rest.ts';
 
 export interface Figures {
   readonly contestant: Contestant;
@@ -12,7 +10,6 @@ export interface Figures {
   readonly runs: ReadonlyMap<number, readonly Run[]>;
   /** Runs with the smallest number of pages, whose traffic was counted. */
   readonly counted: readonly Run[];
-  readonly answers: ReadonlyMap<Answer, readonly Usage[]>;
   /** Time from the start to the first record, ms, one per round. Empty if it isn't measured for this contestant. */
   readonly firstRecordMs: readonly number[];
   /** 99th percentile of the times from a page's answer until its record is read, ms, one per round. Empty in the same way. */
@@ -72,15 +69,12 @@ export function peersReport(all: readonly Figures[], sizes: readonly number[]): 
     ]),
   );
   const starts = set(
-    ['page as', 'program', '--version s', 'CPU s', '--help s', 'CPU s', 'first record s', 'answer to record ms, p99', 'idle CPU ms/s'],
+    ['page as', 'program', 'first record s', 'answer to record ms, p99', 'idle CPU ms/s'],
     all
-      .filter(({ answers, firstRecordMs, idleCpuMs }) => answers.size + firstRecordMs.length + idleCpuMs.length > 0)
-      .map(({ contestant, answers, firstRecordMs, readableMs, idleCpuMs }) => [
+      .filter(({ firstRecordMs, idleCpuMs }) => firstRecordMs.length + idleCpuMs.length > 0)
+      .map(({ contestant, firstRecordMs, readableMs, idleCpuMs }) => [
         contestant.shape,
         contestant.name,
-        ...ANSWERS.flatMap((answer) =>
-          (['wallMs', 'cpuMs'] as const).map((figure) => spread((answers.get(answer) ?? []).map((usage) => usage[figure] / 1_000))),
-        ),
         spread(firstRecordMs.map((ms) => ms / 1_000)),
         spread(readableMs, 0),
         spread(idleCpuMs, 1),
@@ -156,11 +150,8 @@ function goals(all: readonly Figures[], least: number, most: number): readonly s
   const bytes = embedded.map(({ fileBytes = NaN }) => fileBytes / (most * IDS_PER_PAGE));
   goal(`ids, ${most}, embedded log: bytes an id`, bytes, 40, 1);
   const installed = of('pages', INSTALLED);
-  const seconds = (ms: readonly number[] = []): readonly number[] => ms.map((one) => one / 1_000);
-  const toPrint = (answer: Answer): readonly number[] => seconds(installed?.answers.get(answer)?.map(({ wallMs }) => wallMs));
-  goal('--version: s', toPrint('--version'), 0.08);
-  goal('--help: s', toPrint('--help'), 0.15);
-  goal('start to first record: s', seconds(installed?.firstRecordMs), 0.35);
+  const firstRecordS = installed?.firstRecordMs.map((ms) => ms / 1_000);
+  goal('start to first record: s', firstRecordS, 0.35);
   goal('idle: CPU ms a second', installed?.idleCpuMs, 3, 1);
   return lines;
 }

@@ -2,26 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Contestant, topicsOf } from './contestants.ts';
 import { inFolder, type MeasureRunOptions } from './measure-run.ts';
 import { ANSWERED } from '../walk/page-server.ts';
-import { measuredProcess, processCpuMs, type Usage } from './measured-process.ts';
+import { measuredProcess, processCpuMs } from './measured-process.ts';
 import { writtenBy } from './written.ts';
 
 /** Time after which a job of one page has no effect on the CPU anymore, ms. */
 const AT_REST_AFTER_MS = 5_000;
 const IDLE_MS = 10_000;
 const STOPPED = 130;
-
-export const ANSWERS = ['--version', '--help'] as const;
-export type Answer = (typeof ANSWERS)[number];
-
-/** Measures `headgate` with an argument that makes it print something and exit. */
-export async function measureAnswer(contestant: Contestant, argument: Answer, options: MeasureRunOptions): Promise<Usage> {
-  return inFolder(options, (folder) => {
-    const { argv } = contestant.command({ ...options, brokers: [], folder });
-    // The last argument is `run`.
-    const [command, ...args] = [...argv.slice(0, -1), argument];
-    return measuredProcess(options.python, { argv: [command ?? '', ...args], folder }).ended();
-  });
-}
 
 /** Times (ms) until a waiting reader has the records of a job: the first one, from the contestant's start, and 99 % of them, each from its page's answer. */
 export interface Readable {
