@@ -77,7 +77,7 @@ describe('the row of a job', () => {
     await run.shows(/@alpha +2 pages +20 ids +waits for budget until 10:15:00/u);
     await here.clock.advance(4_000);
     expect(run.frame()).toEqual([
-      '  2 requests done, at least 1 left; at most 20 ids in 15 m',
+      '  2 requests done, at least 1 left, done at 10:15:00 or later; at most 20 ids in 15 m',
       '',
       '  @alpha  2 pages  20 ids  waits for budget until 10:15:00',
       '',
@@ -369,7 +369,7 @@ describe('the progress', () => {
       crawl({ url: crawls.url, users: ['alpha'] }),
       books({ baseUrl: api.urls.default, key: 'a-key', isbns, authors: ['Ursula K. Le Guin'] }),
     ]);
-    await run.shows(/at least \d left; followers: at most 20 ids in 15 m(?:; books: at most 1 request a .*)?$/mu);
+    await run.shows(/at least \d left, done at \S+ or later; followers: at most 20 ids in 15 m(?:;\s+books: at most 1 request a .*)?$/mu);
     await run.finish();
     expect(lines(run)).toMatch(/books keys +█+ +2 of 2 +2 records +done$/mu);
     expect(run.view().pipelines['books']?.records).toEqual({ authors: 2, records: 2 });

@@ -234,30 +234,38 @@ function keysRow(row: Extract<WorkRow, { kind: 'keys' }>, view: RunView, times: 
   };
 }
 
-/** Progress and forecast: `62 % of 1,224 requests, done at 14:20:00`. During a stop, only the number of finished requests. */
+/**
+ * Progress and forecast: `62 % of 1,224 requests, done at 14:20:00`. With unknown sizes, the minimum of both and the maximum speed. During a
+ * stop, only the number of finished requests.
+ */
 export function progressWords(view: RunView, times: TimeWords): string {
-  const { done, left, isExact, doneAt } = view.progress;
+  const { done, left, isExact } = view.progress;
   if (done + left === 0) return '';
   // During a stop this run releases its lanes, so `left` doesn't cover all remaining work.
   if (view.isStopping) return `${countWords(done, 'request')} done`;
   if (isExact && left === 0) return `all ${countWords(done, 'request')} done`;
-  if (isExact) {
-    const failing = failingPipelines(view).map(({ pipeline }) => pipeline);
-    const when =
-      doneAt === undefined
-        ? ''
-        : failing.length === 0
-          ? `, done at ${times.when(doneAt, view.now)}`
-          : `, done ${durationWords(doneAt - view.now)} after ${failing.join(' and ')} ${failing.length === 1 ? 'is' : 'are'} back`;
-    return `${percentWords(done / (done + left))} of ${countWords(done + left, 'request')}${when}`;
-  }
+  const when = finishWords(view, times);
+  if (isExact) return `${percentWords(done / (done + left))} of ${countWords(done + left, 'request')}${when === '' ? '' : `, ${when}`}`;
+  if (left === 0) return `${countWords(done, 'request')} done`;
   const all = Object.entries(view.pipelines);
   const rates = all.flatMap(([name, one]) => {
     const said = one.progress.isExact ? [] : rateWords(name, one, view.budgets);
     return said.map((rate) => (all.length === 1 ? rate : `${name}: ${rate}`));
   });
-  const rest = left === 0 ? '' : `, at least ${groupedNumber(left)} left`;
-  return [`${countWords(done, 'request')} done${rest}`, ...(left === 0 ? [] : rates)].join('; ');
+  const least = when === '' ? ', finish time not known yet' : `, ${when} or later`;
+  // A lane that has failed leaves its jobs to the next run, and its fault says so.
+  const finish = view.failedLanes.length === 0 ? least : '';
+  return [`${countWords(done, 'request')} done, at least ${groupedNumber(left)} left${finish}`, ...rates].join('; ');
+}
+
+/** `done at 14:20:00`, or `done 9 h after crm is back`. Empty if unknown, or if it is a minimum of less than a second, which says nothing. */
+function finishWords(view: RunView, times: TimeWords): string {
+  const { now } = view;
+  const { doneAt, isExact } = view.progress;
+  if (doneAt === undefined || (!isExact && doneAt - now < 1_000)) return '';
+  const failing = failingPipelines(view).map(({ pipeline }) => pipeline);
+  if (failing.length === 0) return `done at ${times.when(doneAt, now)}`;
+  return `done ${durationWords(doneAt - now)} after ${failing.join(' and ')} ${failing.length === 1 ? 'is' : 'are'} back`;
 }
 
 /** `at most 75,000 ids in 15 m`, or `at most 3 requests a second and 5,000 requests in 1 d`: a pipeline's maximum speed. */

@@ -83,7 +83,7 @@ const WORK_NOTE = 32;
 const BUDGET_NOTE = 46;
 /** Cells of `next at 11:15:00`, which a budget's row shows even on a narrow terminal. */
 const NEXT_NOTE = 16;
-/** Minimum rows for blank lines between the parts of a frame. */
+/** Minimum rows for blank lines between the parts of a frame, and for progress that takes more than one line. */
 const ROOMY_ROWS = 16;
 
 /** One frame of the display: the jobs, the budgets, and the reasons why nothing happens. */
@@ -104,8 +104,10 @@ export function liveFrame({ header, view, columns, rows, color, times, commandFo
   );
   const deadLetters = screen.deadLetterLines.map((words) => ({ words, tone: 'bad' as const }));
   const notes = noteLines([...faults, ...reasons, ...deadLetters], columns, Math.floor(rows / 3));
-  const top = [headerLine(header, screen, columns), ...(progress.words === '' ? [] : [plain(`  ${progress.words}`)])];
   const spaced = rows >= ROOMY_ROWS ? 1 : 0;
+  const line = `  ${progress.words}`;
+  const ofProgress = progress.words === '' ? [] : spaced === 1 ? wrappedLine(line, columns) : [line];
+  const top = [headerLine(header, screen, columns), ...ofProgress.map(plain)];
   const fixed = [budgets, notes].reduce((sum, block) => sum + (block.length > 0 ? spaced + block.length : 0), top.length);
   const jobs = firstRows(screen.jobs, Math.max(1, rows - fixed - spaced));
   const lines = [...tableLines(jobs.rows, columns, WORK_NOTE), ...(jobs.rest === '' ? [] : [plain(`  ${jobs.rest}`)])];

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { RunView } from './run-view.ts';
 import { createTimeWords } from './text/time-words.ts';
 import { busyView } from './page/busy-view.fixture.ts';
@@ -92,6 +92,36 @@ it('while a service fails, the finish time is a duration after its return', () =
   const down = busyView({ changed: { pipelines: { ...others, followers: { ...followers, failing } } } });
   expect(progressWords(view, times)).toMatch(/, done at \S+/u);
   expect(progressWords(down, times)).toMatch(/, done 9 h after followers is back$/u);
+});
+
+describe('with unknown sizes', () => {
+  const words = (doneInMs: number | undefined, changed: Partial<RunView> = {}): string => {
+    const view = busyView({ changed });
+    const { now } = view;
+    const progress = { done: 412, left: 608, isExact: false, ...(doneInMs !== undefined && { doneAt: now + doneInMs }) };
+    return progressWords({ ...view, progress }, times);
+  };
+
+  it('the finish time is a minimum, as in a plan', () => {
+    const { now } = busyView();
+    expect(words(60_000)).toContain(`412 requests done, at least 608 left, done at ${times.when(now + 60_000, now)} or later`);
+  });
+
+  it('the finish time is said to be unknown if even the minimum is', () => {
+    expect(words(undefined)).toContain('412 requests done, at least 608 left, finish time not known yet');
+    expect(words(999)).toContain('left, finish time not known yet');
+    expect(words(1_000)).toContain(' or later');
+  });
+
+  it('the minimum counts from the return of a service that is down', () => {
+    const view = busyView();
+    const { followers } = view.pipelines;
+    if (followers === undefined) throw new Error('no followers');
+    const failing = { since: view.now - 60_000, attempts: 3, reason: 'is down' };
+    expect(words(60_000, { pipelines: { followers: { ...followers, failing } } })).toContain(
+      'at least 608 left, done 1 m after followers is back or later',
+    );
+  });
 });
 
 it('a run that has stopped no longer says that it is stopping', () => {
