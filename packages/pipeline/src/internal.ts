@@ -14,6 +14,7 @@ export { lanesOf } from './topics/names.ts';
 export { nearest } from './settings/nearest.ts';
 export { pemText } from './settings/pem.ts';
 export { becomesSecret, isPem, isScalar, OF_FILE, type Scalar, scalar, type ScalarOptions } from './settings/scalar.ts';
+export { EXPLAINED_REFUSALS } from './run/refusal-watch.ts';
 export { nothingChosen } from './run/list-again.ts';
 export { proxyAddress } from './settings/secret.ts';
 export { TOPIC_FORMATS } from './topics/topic.ts';

@@ -1,4 +1,5 @@
 import type { RunEvent } from '@headgate/pipeline';
+import { EXPLAINED_REFUSALS } from '@headgate/pipeline/internal';
 import { itemsWords, type EventText, eventText, type Units } from './format-event.ts';
 import { logLines } from './format-outage.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
@@ -35,6 +36,8 @@ export function createPlainLines(
   let lastWait = '';
   /** Pipelines whose service outage a line has already reported. */
   const failing = new Set<string>();
+  /** Number of refusals because of a rate limit, by pipeline. */
+  const refusals = new Map<string, number>();
 
   write(safeText(options.header));
   const stop = every(clock, TICK_MS, () => {
@@ -55,6 +58,11 @@ export function createPlainLines(
       if (event.type === 'service-available') failing.delete(event.pipeline);
       // One outage is reported once, however many requests it affects.
       if (event.type === 'attempt' && event.outcome === 'transient' && failing.has(event.pipeline)) return;
+      if (event.type === 'attempt' && event.outcome === 'rate-limited') {
+        const count = (refusals.get(event.pipeline) ?? 0) + 1;
+        refusals.set(event.pipeline, count);
+        if (count > EXPLAINED_REFUSALS) return;
+      }
       const text = eventText(event, units);
       if (text.plain === 'each') write(text.words);
       else if (text.plain === 'summed') summed.add(event as Summed, text);

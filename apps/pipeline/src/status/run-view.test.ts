@@ -41,3 +41,21 @@ it('the elapsed time and the ages of pages are right even if the wall clock is c
   const summary = summaryText({ view: view(), names: (topic) => topic, commandFor: () => '', outcome: 'stopped', canContinue: true });
   expect(summary).toMatch(/^Stopped after 5(?:\.0)? s/);
 });
+
+it('the lines show a pipeline’s first refusals because of its rate limit, and not the later ones', () => {
+  const clock = virtualClock({ epochMs: START });
+  const viewer = runViewer(clock, new AbortController().signal, ABOUT);
+  const stderr = new FakeTerminal();
+  const plain = createPlainLines({ clock, view: () => viewer.view(), units: {}, header: 'h', stderr, timeZone: 'UTC', commandFor: String });
+  const refused = (pipeline: string, times: number): void => {
+    for (let i = 1; i <= times; i += 1)
+      plain.event({ type: 'attempt', pipeline, credential: 'app', subject: `${pipeline} ${i}`, outcome: 'rate-limited', durationMs: 1 });
+  };
+  refused('crm', 40);
+  refused('books', 1);
+  plain.close();
+  expect(stderr.lines.slice(1)).toEqual([
+    ...[1, 2, 3, 4, 5].map((i) => `10:00:00 crm ${i}: rate-limited`),
+    '10:00:00 books 1: rate-limited',
+  ]);
+});

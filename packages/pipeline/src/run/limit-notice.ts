@@ -1,4 +1,5 @@
 import type { LimitMismatch } from '@headgate/sources';
+import type { Pipeline } from '../definition/pipeline.ts';
 import type { RunEvent } from '../events/events.ts';
 
 /**
@@ -21,6 +22,20 @@ export function limitNotice(
     `${name}: the service reports ${requests.toLocaleString('en-US')} requests in a window, but ${option} is ${configured.requests.toLocaleString('en-US')} in ` +
     `${length(configured.windowMs)}: ${cure}`;
   return { type: 'notice', level: isOver ? 'warn' : 'info', message };
+}
+
+/** Creates the notice for a service that keeps refusing requests although the configured limit permits them. */
+export function refusalNotice(
+  { name, options }: Pick<Pipeline, 'name' | 'options'>,
+  { sent, refused }: { readonly sent: number; readonly refused: number },
+): Extract<RunEvent, { type: 'notice' }> {
+  const { limit, budgets } = Object(options) as Readonly<Record<string, unknown>>;
+  const setting = limit !== undefined ? `${name}.limit` : budgets !== undefined ? `${name}.budgets` : `the limit of ${name}`;
+  const message =
+    `${name}: the service refused ${refused} of ${sent.toLocaleString('en-US')} requests because of its rate limit. It allows less than ${setting} says, ` +
+    `or another program uses the credential. Lower ${setting} to the service's own limit, or give each program its own credential. ` +
+    'Later refusals are only counted.';
+  return { type: 'notice', level: 'warn', message };
 }
 
 const UNITS = [

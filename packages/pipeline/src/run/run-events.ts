@@ -4,6 +4,7 @@ import type { Pipeline } from '../definition/pipeline.ts';
 import { eventStream } from '../events/event-stream.ts';
 import type { LaneGauge, RunEvent } from '../events/events.ts';
 import { RunModel } from '../progress/run-model.ts';
+import { refusalWatch } from './refusal-watch.ts';
 import { serviceWatch } from './service-watch.ts';
 
 /** Passes the events of a run to its model, to the subscribers of `Running.events`, and to `onEvent`. */
@@ -12,6 +13,7 @@ export class RunEvents {
   readonly #onEvent: ((event: RunEvent) => void) | undefined;
   readonly #stream = eventStream();
   readonly #watchService: ReturnType<typeof serviceWatch>;
+  readonly #watchRefusals: ReturnType<typeof refusalWatch>;
   /** The lanes that this run has opened and that it hasn't left, for the last snapshot: released lanes have no gauges. */
   readonly #worked = new Map<string, LaneGauge>();
   #isObserverBroken = false;
@@ -20,6 +22,7 @@ export class RunEvents {
     this.model = new RunModel(clock, pipelines);
     this.#onEvent = onEvent;
     this.#watchService = serviceWatch(this.model, this.emit);
+    this.#watchRefusals = refusalWatch(pipelines, this.emit);
   }
 
   get all(): Observable<RunEvent> {
@@ -38,7 +41,10 @@ export class RunEvents {
         this.notice('warn', `onEvent threw ${String(error)}. Headgate still calls it for later events. Fix it.`);
       }
     }
-    if (event.type === 'attempt') this.#watchService(event);
+    if (event.type === 'attempt') {
+      this.#watchService(event);
+      this.#watchRefusals(event);
+    }
     if (event.type === 'service-unavailable' && this.#onEvent === undefined && !this.#stream.isObserved) warnOf(event);
   };
 
