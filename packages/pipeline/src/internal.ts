@@ -9,7 +9,7 @@ export { byteSize } from './settings/byte-size.ts';
 export { timeOfDay, timeZone } from './settings/calendar.ts';
 export { type CredentialIdentity, distinctCredentials } from './definition/distinct-credentials.ts';
 export { plainFileFlaw, plainFileText, unreadable } from './settings/file-text.ts';
-export { type Amount, httpOptions, sourceOptions } from './settings/http-options.ts';
+export { type Amount, httpOptions, isLoopback, plainHttpWarning, sourceOptions } from './settings/http-options.ts';
 export { lanesOf } from './topics/names.ts';
 export { nearest } from './settings/nearest.ts';
 export { pemText } from './settings/pem.ts';

@@ -16,7 +16,7 @@ import {
   topic,
   walk,
 } from '@headgate/pipeline';
-import { sourceOptions } from '@headgate/pipeline/internal';
+import { plainHttpWarning, sourceOptions } from '@headgate/pipeline/internal';
 import {
   type HttpResponse,
   type Paging,
@@ -98,7 +98,7 @@ function pipelineOf(name: string, section: RestOptions) {
     listed: () => listedJobs(streams),
     every: ({ stream }) => streamIn(streams, stream).every,
     credentials: ({ credentials }) => credentials,
-    warnings: () => uncheckedChildren(streams),
+    warnings: () => [...plainHttpWarning(section.baseUrl, ['baseUrl'], section), ...uncheckedChildren(streams)],
     sharesLimit: () => Object.values(limitsOf(section)).some(({ shared }) => shared === true),
     agreed: () => JSON.parse(JSON.stringify({ limit, budgets })) as Json,
     probe(_, io, request = listedJobs(streams)[0]) {

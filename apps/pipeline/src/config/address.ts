@@ -21,8 +21,3 @@ export function addressFlaw(text: string, example: string): string | undefined {
   }
   return /[?#]/.test(text) ? `contains a "?" or "#". Write only the address, such as ${example}.` : undefined;
 }
-
-/** Whether a host is `localhost` or a loopback address. */
-export function isLoopback(host: string): boolean {
-  return /^(?:(?:[\w-]+\.)*localhost\.?|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
-}

@@ -349,6 +349,16 @@ test('warns of an address that sends credentials in clear text to another machin
     expect(await warned(BOOKS.replace('https://books.example.com', `http://${host}`))).toEqual([]);
   expect(await warned(BOOKS.replace('https://books.example.com', 'http://127.0.0.1.example.com'))).toHaveLength(1);
   expect(await warned(`${http(FOLLOWERS)}  allowPlainHttp: true\n${http(BOOKS)}  allowPlainHttp: true\n`)).toEqual([]);
+  const section = `crm:
+  use: rest
+  baseUrl: http://crm.example.com
+  credentials: [{ name: app, bearer: "\${TOKEN}" }]
+  limit: { requests: 10, window: 1s }
+  streams: { contacts: { get: /contacts } }
+`;
+  expect(await warned(section)).toEqual([`3:12 crm.baseUrl: ${clear}`]);
+  expect(await warned(section.replace('crm.example.com', '127.0.0.1:8080'))).toEqual([]);
+  expect(await warned(`${section}  allowPlainHttp: true\n`)).toEqual([]);
 });
 
 test('warns of a status page that other machines can read, unless that is allowed; its names are accepted in any case', async () => {

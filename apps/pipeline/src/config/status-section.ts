@@ -1,6 +1,6 @@
 import type { OptionIssue } from '@headgate/pipeline';
+import { isLoopback } from '@headgate/pipeline/internal';
 import * as z from 'zod';
-import { isLoopback } from './address.ts';
 
 const page = z.strictObject({
   port: z.int().min(0).max(65_535).default(9_464).describe('Port to listen on; 0 picks a free one.'),

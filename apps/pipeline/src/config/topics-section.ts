@@ -1,7 +1,7 @@
 import { type OptionIssue, type SecretReader, duration, secret } from '@headgate/pipeline';
-import { pemText, plainFileText } from '@headgate/pipeline/internal';
+import { isLoopback, pemText, plainFileText } from '@headgate/pipeline/internal';
 import * as z from 'zod';
-import { address, isLoopback } from './address.ts';
+import { address } from './address.ts';
 
 /** The syntax of a bearer token (RFC 6750, section 2.1). */
 const TOKEN = /^[\w.~+/-]+=*$/;

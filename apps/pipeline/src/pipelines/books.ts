@@ -16,7 +16,7 @@ import {
   topic,
   walk,
 } from '@headgate/pipeline';
-import { sourceOptions, timeOfDay, timeZone } from '@headgate/pipeline/internal';
+import { httpOptions, plainHttpWarning, sourceOptions, timeOfDay, timeZone } from '@headgate/pipeline/internal';
 import {
   AUTHOR_PAGE_SIZE,
   authorFlaw,
@@ -31,7 +31,6 @@ import { address } from '../config/address.ts';
 import { quoted, shownNumber } from '../config/problem.ts';
 import { type BooksRequest, booksRequest } from '../records/requests.ts';
 import { recordSchemas } from '../records/schemas.ts';
-import { httpOptions, plainHttpWarning } from './http-options.ts';
 
 const booksTopics = {
   records: topic({ value: recordSchemas['books.records'] }),

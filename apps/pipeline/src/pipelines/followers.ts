@@ -14,7 +14,7 @@ import {
   topic,
   walk,
 } from '@headgate/pipeline';
-import { distinctCredentials, sourceOptions } from '@headgate/pipeline/internal';
+import { distinctCredentials, httpOptions, plainHttpWarning, sourceOptions } from '@headgate/pipeline/internal';
 import { type FollowersAnswer, followers as followersSource, followersPaging } from '@headgate/sources/followers';
 import { type UserChoice, isScreenName, isUserId, userLabel } from '@headgate/sources/followers/user';
 import * as z from 'zod';
@@ -22,7 +22,6 @@ import { address } from '../config/address.ts';
 import { FIRST_CURSOR, type FollowersRequest, followersRequest, screenName, userId } from '../records/requests.ts';
 import { recordSchemas } from '../records/schemas.ts';
 import { followerChanges } from './follower-changes.ts';
-import { httpOptions, plainHttpWarning } from './http-options.ts';
 
 const followersTopics = {
   pages: topic({ value: recordSchemas['followers.pages'] }),

@@ -2,6 +2,7 @@ import type { SourceOptions } from '@headgate/sources';
 import * as z from 'zod';
 import { byteSize } from './byte-size.ts';
 import { duration } from './duration.ts';
+import type { OptionIssue } from './parse-options.ts';
 import { pemText } from './pem.ts';
 import { type SecretInput, type SecretReader, proxyAddress } from './secret.ts';
 
@@ -17,6 +18,7 @@ export const httpOptions: {
   readonly userAgent: z.ZodExactOptional<z.ZodString>;
   readonly proxy: z.ZodExactOptional<z.ZodType<SecretReader, SecretInput | false>>;
   readonly ca: z.ZodExactOptional<z.ZodType<string, string>>;
+  readonly allowPlainHttp: z.ZodDefault<z.ZodBoolean>;
 } = {
   timeout: duration().prefault('30s').describe('Maximum duration of one attempt, including its whole response.'),
   retryFor: duration({ zero: true })
@@ -42,7 +44,26 @@ export const httpOptions: {
   ca: pemText('CERTIFICATE', './ca.pem')
     .exactOptional()
     .describe("Certificate of the service's own certificate authority, as a path or PEM text."),
+  allowPlainHttp: z.boolean().default(false).describe('Allow an http:// address of another machine, without a warning.'),
 };
+
+/** Whether a host is `localhost` or a loopback address. */
+export function isLoopback(host: string): boolean {
+  return /^(?:(?:[\w-]+\.)*localhost\.?|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
+}
+
+/** Warns if requests go to another machine without TLS. `path`: the setting with the address. */
+export function* plainHttpWarning(
+  baseUrl: string,
+  path: readonly string[],
+  { allowPlainHttp }: { readonly allowPlainHttp: boolean },
+): Generator<OptionIssue> {
+  const { protocol, hostname } = new URL(baseUrl);
+  if (protocol !== 'http:' || isLoopback(hostname) || allowPlainHttp) return;
+  const message =
+    'http sends each request and its credential over the network in clear text. Write https, or add allowPlainHttp: true to accept that.';
+  yield { path, message };
+}
 
 /** Converts a pipeline's HTTP options to those of a source. */
 export function sourceOptions(
