@@ -2,11 +2,12 @@ import { openConfig } from '../config/config-file.ts';
 import { cancelJobs, topicNames } from '@headgate/pipeline';
 import { definedTopics } from '@headgate/pipeline/internal';
 import { LaneHeldError } from '@headgate/topics';
+import { commandsFor } from '../config/commands-for.ts';
 import { failureText } from '../run/failure-text.ts';
 import { lanesInLog } from '../run/topics.ts';
 import { countWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
-import { type CommandContext, commandsFor, createTopics, openLog, definitionIn } from './command-context.ts';
+import { type CommandContext, createTopics, openLog, definitionIn } from './command-context.ts';
 
 /** Withdraws jobs of a pipeline that have this key and that no run has started. Resolves to the exit code: 1 if it withdrew none. */
 export async function cancel(of: string, key: string, context: CommandContext): Promise<number> {

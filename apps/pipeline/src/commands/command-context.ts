@@ -3,7 +3,6 @@ import type { Clock } from '@headgate/throttle';
 import { onAbort, orAborted } from '@headgate/throttle/internal';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import { type ConfigFile, openConfig } from '../config/config-file.ts';
-import { DEFAULT_FILE } from '../config/default-file.ts';
 import type { Config } from '../config/config.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { formatProblems, sayProblem } from '../config/format-problems.ts';
@@ -35,13 +34,6 @@ export interface CommandContext {
   readonly deadline?: StopDeadline;
   /** The global option `--json`. */
   readonly json: boolean;
-}
-
-/** Returns a function that creates a command line as the user types it. In a clone of the repository, the command has another name. */
-export function commandsFor({ env, file }: Pick<CommandContext, 'env' | 'file'>): (command: string, argument?: string) => string {
-  const program = env['HEADGATE_COMMAND'] ?? 'headgate';
-  const ofFile = file === DEFAULT_FILE ? '' : `--config ${file}`;
-  return (command, argument = '') => [program, command, argument, ofFile].filter((part) => part !== '').join(' ');
 }
 
 /** Reads the whole configuration, and prints warnings about it to stderr, with `--json` as log lines. Throws a `ConfigError` if it has errors. */

@@ -7,13 +7,14 @@ import {
   replayDeadLetters,
   topicNames,
 } from '@headgate/pipeline';
+import { commandsFor } from '../config/commands-for.ts';
 import { padWidth } from '../status/text/cells.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { countWords, groupedNumber } from '../status/text/number-words.ts';
 import { plainOutput } from '../status/text/plain-output.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
-import { type CommandContext, commandsFor, createTopics, openLog, definitionIn, openLogToRead } from './command-context.ts';
+import { type CommandContext, createTopics, openLog, definitionIn, openLogToRead } from './command-context.ts';
 import { pacedOutput } from './paced-output.ts';
 import { noPipeline } from './usage-error.ts';
 

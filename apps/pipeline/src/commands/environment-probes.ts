@@ -5,6 +5,7 @@ import { assertStatesKept, findOtherGroups, growthWords, lanesOf } from '@headga
 import { creditPool } from '@headgate/throttle';
 import { unwrittenJournal } from '@headgate/throttle/internal';
 import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
+import { commandsFor } from '../config/commands-for.ts';
 import { withStateAdvice } from '../run/state-lost.ts';
 import { logExists, logAddress, openRegistry } from '../run/open-topic-log.ts';
 import { type ConfigOfLog, prepareTopics } from '../run/topics.ts';
@@ -12,7 +13,7 @@ import type { Probe, ProbeResult, ValidSections } from './check.ts';
 import { onlineProbes } from './online-probes.ts';
 import { ANSWER_WITHIN_MS, withLog } from './with-log.ts';
 import { countOpenOf, openDeadLetterLines } from '../status/open-dead-letters.ts';
-import { type CommandContext, commandsFor } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 
 const GIVE_RIGHTS = 'Grant these on the brokers (kafka-acls.sh --add). A run waits until it has them.';
 

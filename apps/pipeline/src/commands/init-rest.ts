@@ -3,12 +3,13 @@ import { dirname, resolve } from 'node:path';
 import type { Pipeline } from '@headgate/pipeline';
 import { type GuessedStream, guessStream } from '@headgate/rest';
 import { openConfig } from '../config/config-file.ts';
+import { commandsFor } from '../config/commands-for.ts';
 import { quoted } from '../config/problem.ts';
 import { readTextFile } from '../config/read-text-file.ts';
 import { flow } from '../config/json-schema.ts';
 import type { ConfigOfLog } from '../run/topics.ts';
 import { countWords } from '../status/text/number-words.ts';
-import { type CommandContext, commandsFor } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 import { triedOnce } from './try.ts';
 import { UsageError } from './usage-error.ts';
 

@@ -4,8 +4,9 @@ import { dirname, resolve } from 'node:path';
 import { addressFlaw } from '../config/address.ts';
 import { configTemplate, templateVariables } from '../config/config-template.ts';
 import type { ConfigTemplateOptions } from '../config/config-template.ts';
+import { commandsFor } from '../config/commands-for.ts';
 import { DEFAULT_FILE } from '../config/default-file.ts';
-import { type CommandContext, commandsFor } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 import type { Prompt } from './terminal-prompt.ts';
 
 const EXAMPLES = { followers: 'https://api.example.com', books: 'https://books.example.com' };

@@ -12,6 +12,7 @@ import {
 } from '@headgate/pipeline';
 import { growingGroups } from '@headgate/pipeline/internal';
 import type { StateReading, TopicLog } from '@headgate/topics';
+import { commandsFor } from '../config/commands-for.ts';
 import { partitionsOf } from '../run/topics.ts';
 import { countOpenOf, openDeadLetterLines } from '../status/open-dead-letters.ts';
 import { padWidth, displayWidth } from '../status/text/cells.ts';
@@ -22,7 +23,7 @@ import { plainOutput } from '../status/text/plain-output.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
 import { rateWords } from '../status/format-row.ts';
-import { type CommandContext, commandsFor, openLogToRead, readConfig } from './command-context.ts';
+import { type CommandContext, openLogToRead, readConfig } from './command-context.ts';
 
 /** Maximum crawls of a pipeline that have their own line. One more line counts the rest. */
 const LISTED = 50;

@@ -3,6 +3,7 @@ import { nothingChosen } from '@headgate/pipeline/internal';
 import { onAbort, untilAborted } from '@headgate/throttle/internal';
 import type { TopicLog, TopicRecord } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
+import { commandsFor } from '../config/commands-for.ts';
 import { errorText } from '../run/error-text.ts';
 import { failureText } from '../run/failure-text.ts';
 import { limitHeapGrowth } from '../run/heap-growth.ts';
@@ -19,7 +20,7 @@ import { didNothing, summaryText } from '../status/summary-text.ts';
 import { countOpenOf, watchOpenDeadLetters } from '../status/open-dead-letters.ts';
 import { totalOf } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
-import { type CommandContext, commandsFor } from './command-context.ts';
+import type { CommandContext } from './command-context.ts';
 
 export interface RunOptions {
   readonly config: Config;

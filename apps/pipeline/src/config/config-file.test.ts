@@ -233,6 +233,15 @@ test('a missing file is reported with the command that creates one', async () =>
   );
 });
 
+test.each([
+  ['', 'Write one with: npm run headgate -- init --force --config other.yaml'],
+  ['topics: { driver: sqlite }\n', 'as npm run headgate -- init --config other.yaml writes them'],
+])('an error in %j names the command as the user types it', async (yaml, words) => {
+  const cwd = await configFolder({ 'other.yaml': yaml });
+  const env = { HEADGATE_COMMAND: 'npm run headgate --' };
+  await expect(loadConfig({ cwd, file: 'other.yaml', env })).rejects.toThrow(words);
+});
+
 test('a path that is not a file is reported', async () => {
   const cwd = await configFolder({});
   await expect(loadConfig({ cwd, file: '.', env: {} })).rejects.toThrow('. is a folder. Name a file.');

@@ -6,6 +6,7 @@ import type * as z from 'zod';
 import { type AnyPipeline, BUILT_IN, isInvalidOptions } from './built-in.ts';
 import { ConfigError } from './config-error.ts';
 import { isPublic, readConfigText, readEnvFile } from './config-files.ts';
+import { type CommandFor, commandsFor } from './commands-for.ts';
 import { DEFAULT_FILE } from './default-file.ts';
 import type { Config } from './config.ts';
 import { crossFindings } from './cross-findings.ts';
@@ -39,13 +40,14 @@ export async function openConfig({
   readFile = readTextFile,
 }: ConfigFileOptions): Promise<ConfigFile> {
   const path = resolve(cwd, file);
-  const yaml = yamlFile(await readConfigText(file, path, readFile, env['HEADGATE_COMMAND'] ?? 'headgate'));
-  const root = mappingOf(yaml, file);
+  const commandFor = commandsFor({ env, file });
+  const yaml = yamlFile(await readConfigText(file, path, readFile, commandFor));
+  const root = mappingOf(yaml, file, commandFor);
   const envPath = resolve(dirname(path), '.env');
   const settings = { ...(await readEnvFile(file, envPath, readFile)), ...definedOnly(env) };
   const lookup = (name: string): string | undefined => (Object.hasOwn(settings, name) ? settings[name] : undefined);
   const values = new YamlValues(root, lookup, dirname(path), readFile);
-  const reader = new SectionReader(values, path);
+  const reader = new SectionReader(values, path, commandFor);
   await reader.readAll(root);
   const warnings = reader.warnings.map((one) => problemOf(one, yaml));
   if (await isPublic(envPath)) warnings.push({ key: '', message: PUBLIC_ENV });
@@ -53,8 +55,6 @@ export async function openConfig({
 }
 
 const PUBLIC_ENV = '.env next to this file can be read by every user of this machine. Restrict it to its owner: chmod 600 .env';
-const NO_PIPELINE =
-  'there is no pipeline. Add followers: or books:, as headgate init writes them, or your own pipeline: use: ./its-module.ts under its name.';
 
 /** A configuration file. An error in a section is thrown when that section is asked for. */
 export class ConfigFile {
@@ -143,15 +143,14 @@ function problemOf({ origin, message, at = 'value' }: Finding, yaml: YamlFile): 
 }
 
 /** The document's mapping of sections. Throws a `ConfigError` if the file has none. */
-function mappingOf(yaml: YamlFile, file: string): YAMLMap.Parsed {
+function mappingOf(yaml: YamlFile, file: string, commandFor: CommandFor): YAMLMap.Parsed {
   const { root, syntax } = yaml;
   const refuse = (problems: readonly Problem[]): never => {
     throw new ConfigError({ fileName: file, problems: firstOf(problems) });
   };
   if (syntax.length > 0) return refuse(syntax.map((problem) => ({ ...problem, key: '' })));
-  const ofFile = file === DEFAULT_FILE ? '' : ` --config ${file}`;
   if (root === undefined)
-    return refuse([{ line: 1, column: 1, key: '', message: `the file is empty. Write one with: headgate init --force${ofFile}` }]);
+    return refuse([{ line: 1, column: 1, key: '', message: `the file is empty. Write one with: ${commandFor('init', '--force')}` }]);
   if (!isMap(root))
     return refuse([{ ...yaml.placeAt(root.range), key: '', message: 'must be a mapping with followers: or books: in it.' }]);
   return root;
@@ -165,6 +164,7 @@ function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<
 class SectionReader {
   readonly #values: YamlValues;
   readonly #path: string;
+  readonly #commandFor: CommandFor;
   readonly problems: Finding[];
   readonly warnings: Finding[] = [];
   readonly names: string[] = [];
@@ -173,9 +173,10 @@ class SectionReader {
   topics: TopicsConfig | undefined;
   status: false | StatusConfig | undefined;
 
-  constructor(values: YamlValues, path: string) {
+  constructor(values: YamlValues, path: string, commandFor: CommandFor) {
     this.#values = values;
     this.#path = path;
+    this.#commandFor = commandFor;
     this.problems = [...values.problems];
   }
 
@@ -187,7 +188,7 @@ class SectionReader {
       if (pipeline !== undefined) candidates.push(pipeline);
     }
     if (pairsOf(root).every(({ name }) => name === 'topics' || name === 'status'))
-      this.problems.push({ origin: this.#values.originOf([]), message: NO_PIPELINE });
+      this.problems.push({ origin: this.#values.originOf([]), message: noPipeline(this.#commandFor) });
 
     const topics = await this.#section('topics', topicsSection, (value) => parseOptions(topicsSection, value), topicsWarnings);
     this.status = await this.#section('status', statusSection, (value) => parseOptions(statusSection, value), statusWarnings);
@@ -274,6 +275,10 @@ class SectionReader {
       }
     }
   }
+}
+
+function noPipeline(commandFor: CommandFor): string {
+  return `there is no pipeline. Add followers: or books:, as ${commandFor('init')} writes them, or your own pipeline: use: ./its-module.ts under its name.`;
 }
 
 const NO_USE = 'must be text. Write the path of a module, as in ./issues.ts, or the name of an installed package.';

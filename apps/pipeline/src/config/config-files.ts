@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import { parseEnv } from 'node:util';
 import { unreadable } from '@headgate/pipeline/internal';
 import { ConfigError } from './config-error.ts';
-import { DEFAULT_FILE } from './default-file.ts';
+import type { CommandFor } from './commands-for.ts';
 import { UnfitFileError } from './read-text-file.ts';
 
 /** Reads a file by its absolute path. */
@@ -15,9 +15,9 @@ const TOO_LONG = 'is larger than 4 MiB. Put long lists into separate files, for 
 
 /**
  * The text of the configuration at `path`, which the user named `file`. Throws a `ConfigError` if it is missing, unreadable or too large.
- * `command`: what the user types to start Headgate.
+ * `commandFor`: creates a command line as the user types it.
  */
-export async function readConfigText(file: string, path: string, readFile: ReadFile, command: string): Promise<string> {
+export async function readConfigText(file: string, path: string, readFile: ReadFile, commandFor: CommandFor): Promise<string> {
   try {
     const text = await readFile(path);
     if (text.length > MAX_CONFIG) throw new UnfitFileError(TOO_LONG);
@@ -25,10 +25,9 @@ export async function readConfigText(file: string, path: string, readFile: ReadF
   } catch (cause) {
     if (!isMissing(cause)) throw new ConfigError({ fileName: file, message: `${file} ${unreadable(cause)}`, cause });
     const folder = dirname(file) === '.' ? 'this folder' : dirname(file);
-    const option = basename(file) === DEFAULT_FILE && folder === 'this folder' ? '' : ` --config ${file}`;
     throw new ConfigError({
       fileName: file,
-      message: `${basename(file)} not found in ${folder}. Create one with: ${command} init${option}`,
+      message: `${basename(file)} not found in ${folder}. Create one with: ${commandFor('init')}`,
       cause,
     });
   }
