@@ -26,6 +26,10 @@ describe('an error response of a broker', () => {
     expect(kindOf(answeredError(each))).toBe(kind);
   });
 
+  it('without a coordinator says that the brokers respond, because a new cluster needs a moment', () => {
+    expect(failureText(answer('GROUP_COORDINATOR_NOT_AVAILABLE'))).toMatch(/^the brokers respond, but they have no coordinator /u);
+  });
+
   it('is final if kafkajs gives up, except for errors that a new producer, member or request resolves', () => {
     const verdicts = Map.groupBy(
       errorCodes.filter(({ retriable }) => !retriable),

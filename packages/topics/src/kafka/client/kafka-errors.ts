@@ -34,7 +34,7 @@ const ERRORS = {
   COORDINATOR_NOT_AVAILABLE: {
     code: 15,
     kind: 'elsewhere',
-    text: 'the brokers have no coordinator for the group or the transactions; if this lasts, compare the number of brokers with offsets.topic.replication.factor and transaction.state.log.replication.factor',
+    text: 'the brokers respond, but they have no coordinator for the group or the transactions yet, as for a moment after their first start; if this lasts, compare the number of brokers with offsets.topic.replication.factor and transaction.state.log.replication.factor',
   },
   NOT_COORDINATOR: { code: 16, kind: 'elsewhere' },
   INVALID_TOPIC_EXCEPTION: {
