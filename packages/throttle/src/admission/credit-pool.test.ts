@@ -74,6 +74,6 @@ describe('creditPool', () => {
   });
 
   it.each([0, -1, Number.NaN])('refuses a maximum of %s', (max) => {
-    expect(() => creditPool({ max })).toThrow(RangeError);
+    expect(() => creditPool({ max })).toThrow(/^creditPool: max must be a whole number from 1, got /);
   });
 });

@@ -109,6 +109,31 @@ describe('dailyBudget', () => {
       expect(next.freeAt()).toBe(1.5 * HOUR + GUARD);
     });
 
+    it('waits for it also if nothing asked for a while before the correction', async () => {
+      const clock = fast();
+      const budget = dailyBudget({ limit: 1, clock });
+      const slot = budget.take();
+      slot.sent();
+      slot.answered();
+      await clock.advance(0.4 * HOUR);
+      clock.stepEpoch(-HOUR);
+      expect(budget.freeAt()).toBe(1.5 * HOUR + GUARD);
+    });
+
+    it('waits no longer for a clock that trembles', () => {
+      const clock = virtualClock({ epochMs: Date.UTC(2026, 0, 1, 12) });
+      const budget = dailyBudget({ limit: 1, clock });
+      const slot = budget.take();
+      slot.sent();
+      slot.answered();
+      for (let i = 0; i < 100; i += 1) {
+        clock.stepEpoch(-600);
+        budget.freeAt();
+        clock.stepEpoch(600);
+        expect(budget.freeAt()).toBe(12 * HOUR + GUARD);
+      }
+    });
+
     it('leaves a slot of the next day to a process that takes over before the reset', () => {
       const clock = virtualClock({ epochMs: Date.UTC(2026, 0, 1, 23, 59, 58) });
       const budget = dailyBudget({ limit: 1, clock });
@@ -199,6 +224,14 @@ describe('monthlyBudget', () => {
     expect(next.used).toBe(0);
   });
 
+  it('believes a service that says how little of the month is left', () => {
+    const budget = monthlyBudget({ limit: 100, clock: virtualClock({ epochMs: Date.UTC(2026, 0, 1) }) });
+    const slot = budget.take();
+    slot.sent();
+    slot.answered({ remaining: 10, resetInMs: 31 * 86_400_000 });
+    expect(budget.used).toBe(90);
+  });
+
   it('refuses what can not be', () => {
     expect(() => monthlyBudget({ limit: 1.5 })).toThrow(/monthlyBudget: limit must be a whole number/);
     expect(() => monthlyBudget({ limit: 1, resetsOn: 0 })).toThrow(/monthlyBudget: resetsOn must be a whole number from 1 to 31, got 0/);
@@ -222,6 +255,10 @@ describe('nextDayOfMonth', () => {
     { after: '2026-03-01T00:00:00Z', day: 29, at: '02:30', zone: 'Europe/Berlin', next: '2026-03-29T01:30:00Z' },
   ])('after $after it is $at on day $day in $zone at $next', ({ after, day, at, zone, next }) => {
     expect(new Date(nextDayOfMonth(day, at, zone)(Date.parse(after))).toISOString()).toBe(new Date(next).toISOString());
+  });
+
+  it.each([0, 32, 1.5])('refuses %s as a day', (day) => {
+    expect(() => nextDayOfMonth(day, '00:00', 'UTC')).toThrow(/^nextDayOfMonth: day must be a whole number from 1 to 31, got /);
   });
 
   it('is always later, by no more than a long month, and none lies between', () => {
@@ -253,8 +290,46 @@ describe('nextTimeOfDay', () => {
     { after: '2026-10-24T11:00:00Z', at: '12:00', zone: 'Europe/Berlin', next: '2026-10-25T11:00:00Z' },
     { after: '2026-03-28T12:00:00Z', at: '02:30', zone: 'Europe/Berlin', next: '2026-03-29T01:30:00Z' },
     { after: '2026-03-29T01:30:00Z', at: '02:30', zone: 'Europe/Berlin', next: '2026-03-30T00:30:00Z' },
+    { after: '2026-03-08T00:00:00Z', at: '02:30', zone: 'America/New_York', next: '2026-03-08T07:30:00Z' },
+    { after: '2026-10-24T12:00:00Z', at: '01:30', zone: 'Europe/Berlin', next: '2026-10-24T23:30:00Z' },
   ])('after $after it is $at in $zone at $next', ({ after, at, zone, next }) => {
     expect(new Date(nextTimeOfDay(at, zone)(Date.parse(after))).toISOString()).toBe(new Date(next).toISOString());
+  });
+
+  it('is the first that shows the time, wherever clocks change; if they skip it, later by the time skipped', () => {
+    const changes = fc.constantFrom(
+      ['Europe/Berlin', '2026-03-29T01:00Z'],
+      ['Europe/Berlin', '2026-10-25T01:00Z'],
+      ['America/New_York', '2026-03-08T07:00Z'],
+      ['America/New_York', '2026-11-01T06:00Z'],
+      ['Australia/Lord_Howe', '2026-04-04T15:00Z'],
+      ['Australia/Lord_Howe', '2026-10-03T15:30Z'],
+    );
+    const QUARTER = 900_000;
+    fc.assert(
+      fc.property(changes, fc.integer({ min: -120, max: 12 }), fc.nat(20), ([zone = '', change = ''], from, quarter) => {
+        const format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+        const at = (quarters: number) => new Date(quarters * QUARTER).toISOString().slice(11, 16);
+        const afterMs = Date.parse(change) + from * QUARTER;
+        const next = nextTimeOfDay(at(quarter), zone)(afterMs);
+        const shows = (ms: number) => format.format(ms) === at(quarter);
+        const instants = Array.from({ length: 200 }, (_, i) => afterMs + (i + 1) * QUARTER);
+        // Where clocks show the time twice, the result is either of the two, so the second doesn't count as the first that shows it.
+        const first = instants.find((ms) => shows(ms) && !shows(ms - 2 * QUARTER) && !shows(ms - 4 * QUARTER)) ?? Infinity;
+        const isFirst = shows(next) && next - first <= 4 * QUARTER;
+        const isLater = first > next && [at(quarter + 2), at(quarter + 4)].includes(format.format(next));
+        expect([isFirst, isLater]).toContain(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it.each(['112:00', '12:000', '24:00', '12:60', '7:00', ''])('refuses %j as a time of day', (at) => {
+    expect(() => nextTimeOfDay(at, 'UTC')).toThrow(`${JSON.stringify(at)} isn't a time of day: write 00:00 to 23:59`);
+  });
+
+  it.each([Number.NaN, 8.64e15 + 1, undefined])('refuses the instant %s', (afterMs) => {
+    expect(() => nextTimeOfDay('00:00', 'UTC')(afterMs as number)).toThrow(/^a reset: afterMs must be a number from -8640000000000000 to /);
   });
 
   it('is always later, and by no more than 25 hours, or a day more where the calendar skips one', () => {

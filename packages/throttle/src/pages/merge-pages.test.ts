@@ -118,10 +118,11 @@ describe('mergePages', () => {
   it('ends with the first error, behind the pages before it, and leaves nothing open', async () => {
     const credits = creditPool({ max: 100 });
     let aborted = 0;
+    const failure = new Error('the walk failed');
     const failing = new PageStream<readonly string[]>(() => ({
       async read() {
         await turn();
-        throw new Error('the walk failed');
+        throw failure;
       },
     }));
     const hanging = new PageStream<readonly string[]>(({ signal }) => ({
@@ -136,7 +137,7 @@ describe('mergePages', () => {
     const seen: (readonly string[])[] = [];
     const streams = [...walks(1, { pages: 1, size: 2 }).map(({ stream }) => stream), failing, hanging];
     const drained = lastValueFrom(mergePages(streams, { credits }).drain((page) => defer(() => (seen.push(page), of(page)))));
-    await expect(drained).rejects.toThrow('the walk failed');
+    await expect(drained).rejects.toBe(failure);
     expect([seen, aborted]).toEqual([[['0.0.0', '0.0.1']], 1]);
     await turn();
     expect(credits.outstanding).toBe(0);
@@ -194,6 +195,29 @@ describe('mergePages', () => {
     ).rejects.toBe(left);
     other.abort(left);
     await waiting;
+  });
+
+  it('gives the room of a page back, however closely its arrival comes before the end', async () => {
+    for (let between = 0; between < 20; between += 1) {
+      const credits = creditPool({ max: 10 });
+      const abort = new AbortController();
+      let come = (): void => undefined;
+      const walk = new PageStream<string>(({ credits: room }) => ({
+        read: () => new Promise((resolve) => (come = () => resolve([{ value: 'a', credit: room.reserve(7) }]))),
+      }));
+      const reader = mergePages([walk], { credits }).reader({ credits, signal: abort.signal });
+      const read = reader.read().catch(() => undefined);
+      come();
+      for (let i = 0; i < between; i += 1) await Promise.resolve();
+      abort.abort(left);
+      for (const { credit } of (await read) ?? []) credit.release();
+      await turn();
+      expect([between, credits.outstanding]).toEqual([between, 0]);
+    }
+  });
+
+  it.each([0, 1.5, Number.NaN])('refuses a maximum of %s at once', (maxOutstanding) => {
+    expect(() => mergePages([], { maxOutstanding })).toThrow(/^mergePages: maxOutstanding must be a whole number from 1, got /);
   });
 
   it('of no walks completes', async () => {
