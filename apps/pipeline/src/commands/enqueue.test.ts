@@ -74,14 +74,14 @@ describe('an author is the same to the config, to enqueue and to the library', (
 
 it('names the line of stdin that is not a request, and adds nothing', async () => {
   const { said, log } = await enqueued([], [], '@alpha\n\n# those of May\nbad line!\n');
-  await expect(said).rejects.toThrow("enqueue: stdin, line 4: this isn't a user.");
+  await expect(said).rejects.toThrow("enqueue: stdin, line 4: this isn't a screen name.");
   expect(await log()).toEqual([]);
 });
 
 it('suggests what an invalid id may have meant, and adds nothing', async () => {
   const { said, log } = await enqueued(['alpha', '00012']);
   await expect(said).rejects.toThrow(
-    'enqueue: argument 2: "00012" isn\'t a user ID: an ID is at most 18446744073709551615, without leading zeros. If it is a screen name, write @00012. Nothing was added.',
+    'enqueue: argument 2: "00012" isn\'t a user ID: an ID is at most 18446744073709551615, without leading zeros. If it is a screen name, write "@00012". Nothing was added.',
   );
   expect(await log()).toEqual([]);
 });

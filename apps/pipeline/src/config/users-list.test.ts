@@ -91,7 +91,7 @@ test('problems in a file are reported line by line, up to a limit', async () => 
   const found = await problems('[{ file: u.txt }]', { 'u.txt': text });
   expect(found.slice(0, 2)).toEqual([
     '6:19 followers.users[0].file: line 2 of this file: "12" could be a user ID or a screen name. Write id:12 or "@12".',
-    expect.stringMatching(/^6:19 followers\.users\[0\]\.file: line 3 of this file: isn't a user ID\./),
+    expect.stringMatching(/^6:19 followers\.users\[0\]\.file: line 3 of this file: isn't a user ID:/),
   ]);
   expect(found).toHaveLength(51);
   expect(found.at(-1)).toMatch(/and 12 more\. Fix these first\.$/u);

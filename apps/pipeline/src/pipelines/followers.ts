@@ -19,6 +19,7 @@ import { type FollowersAnswer, followers as followersSource, followersPaging } f
 import { type UserChoice, isScreenName, isUserId, userLabel } from '@headgate/sources/followers/user';
 import * as z from 'zod';
 import { address } from '../config/address.ts';
+import { shownNumber } from '../config/problem.ts';
 import { FIRST_CURSOR, type FollowersRequest, followersRequest, screenName, userId } from '../records/requests.ts';
 import { recordSchemas } from '../records/schemas.ts';
 import { followerChanges } from './follower-changes.ts';
@@ -165,24 +166,25 @@ const options = z
 /** The parsed options of the followers pipeline. */
 export type FollowersOptions = z.output<typeof options>;
 
-/**
- * Parses an entry of `users`. Returns an error message if the entry is invalid, or is bare digits, which could be an ID or a screen name.
- */
+/** The user that a list names, or what is wrong. Digits alone can be an ID or a screen name. */
 function listedUser(text: string): UserChoice | string {
-  if (/^\d+$/.test(text)) {
-    const asName = `@${text}`;
-    if (isUserId(text)) return `could be a user ID or a screen name. Write id:${text} or "${asName}".`;
-    const noId = "isn't a user ID: an ID is at most 18446744073709551615, without leading zeros.";
-    return isScreenName(text) ? `${noId} If it is a screen name, write "${asName}".` : noId;
-  }
+  if (!/^\d+$/.test(text)) return userIn(text);
+  return isUserId(text) ? `could be a user ID or a screen name. Write id:${text} or "@${text}".` : idFlaw(text);
+}
+
+function idFlaw(text: string): string {
+  const asName = isScreenName(text) ? ` If it is a screen name, write "@${text}".` : '';
+  return `isn't a user ID: an ID is at most 18446744073709551615, without leading zeros.${asName}`;
+}
+
+/** The user of `@name`, `name` or `id:digits`, or what is wrong. */
+function userIn(text: string): UserChoice | string {
   if (text.startsWith('id:')) {
-    const found = text.slice('id:'.length).trim();
-    return isUserId(found)
-      ? { userId: found }
-      : "isn't a user ID. Write at most 18446744073709551615 in digits, without leading zeros, such as id:12.";
+    const userId = text.slice('id:'.length).trim();
+    return isUserId(userId) ? { userId } : idFlaw(userId);
   }
-  const name = text.trim().replace(/^@/, '');
-  return isScreenName(name) ? { screenName: name } : 'isn\'t a screen name. Write 1 to 50 letters, digits and "_", such as alpha.';
+  const screenName = text.trim().replace(/^@/, '');
+  return isScreenName(screenName) ? { screenName } : 'isn\'t a screen name. Write 1 to 50 letters, digits and "_", such as alpha.';
 }
 
 function signerOf(one: Credential) {
@@ -191,19 +193,10 @@ function signerOf(one: Credential) {
 
 /** The user of a line: `@name` and `name` are screen names, digits (or `id:digits`) a user ID, as in the keys of records. */
 function userOf(line: string): UserChoice {
-  const userId = /^(?:id:)?(\d+)$/.exec(line)?.[1];
-  if (userId !== undefined) {
-    if (isUserId(userId)) return { userId };
-    const asName = isScreenName(userId) ? ` If it is a screen name, write @${userId}.` : '';
-    throw noUser(`"${userId}" isn't a user ID: an ID is at most 18446744073709551615, without leading zeros.${asName}`);
-  }
-  const screenName = line.replace(/^@/, '');
-  if (isScreenName(screenName)) return { screenName };
-  throw noUser(`this isn't a user. Write @name, or the digits of a user ID.`);
-}
-
-function noUser(message: string): PipelineError {
-  return new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: 'followers' });
+  const found = userIn(line.replace(/^\d+$/, 'id:$&'));
+  if (typeof found !== 'string') return found;
+  const message = `${shownNumber(line) ?? 'this'} ${found}`;
+  throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: 'followers' });
 }
 
 const isWhole = ({ cursor = FIRST_CURSOR }: FollowersRequest): boolean => cursor === FIRST_CURSOR;
