@@ -220,6 +220,10 @@ class SectionReader {
       return builtIn;
     }
     this.names.push(name);
+    if (!/^[a-z][a-z0-9-]{0,49}$/.test(name) || name === 'headgate') {
+      this.problems.push({ origin, at: 'key', message: BAD_NAME });
+      return undefined;
+    }
     const range = use.value?.range ?? origin.keyRange;
     const ofUse = { path: [name, 'use'], node: use.value, range, keyRange: range };
     if (!isScalar(use.value) || typeof use.value.value !== 'string' || use.value.value === '') {
@@ -230,8 +234,7 @@ class SectionReader {
       return await usedPipeline(name, use.value.source, this.#path);
     } catch (error) {
       if (!(error instanceof UsedPipelineError)) throw error;
-      const { message } = error;
-      this.problems.push(error.about === 'use' ? { origin: ofUse, message } : { origin, at: 'key', message });
+      this.problems.push({ origin: ofUse, message: error.message });
       return undefined;
     }
   }
@@ -281,6 +284,8 @@ function noPipeline(commandFor: CommandFor): string {
   return `there is no pipeline. Add followers: or books:, as ${commandFor('init')} writes them, or your own pipeline: use: ./its-module.ts under its name.`;
 }
 
+const BAD_NAME =
+  "isn't a valid pipeline name. Write up to 50 lowercase letters, digits and hyphens, starting with a letter; headgate is reserved.";
 const NO_USE = 'must be text. Write the path of a module, as in ./issues.ts, or the name of an installed package.';
 
 function unknownSection(name: string, origin: Finding['origin']): Finding {

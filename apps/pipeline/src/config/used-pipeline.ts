@@ -5,34 +5,21 @@ import { type AnyPipeline, isDefinedPipeline } from './built-in.ts';
 import { quoted } from './problem.ts';
 import { defaultExportOf, loadingReason, placeInModule } from './user-module.ts';
 
-const BAD_NAME =
-  "isn't a valid pipeline name. Write up to 50 lowercase letters, digits and hyphens, starting with a letter; headgate is reserved.";
-
-/** Thrown for a section with `use` whose pipeline can't be used. The message completes a sentence about the section's key or its `use`. */
+/** Thrown for a section with `use` whose pipeline can't be used. The message completes a sentence about its `use`. */
 export class UsedPipelineError extends Error {
   override readonly name = 'UsedPipelineError';
-  readonly about: 'key' | 'use';
-
-  constructor(about: 'key' | 'use', message: string) {
-    super(message);
-    this.about = about;
-  }
 }
 
 /** Returns the pipeline that a section of the file at `configPath` names. Throws a `UsedPipelineError`. */
 export async function usedPipeline(section: string, use: string, configPath: string): Promise<AnyPipeline> {
-  if (use === 'rest') {
-    assertPipelineName(section);
-    return (await import('@headgate/rest')).rest(section);
-  }
+  if (use === 'rest') return (await import('@headgate/rest')).rest(section);
   const refuse = (message: string): never => {
-    throw new UsedPipelineError('use', `${quoted(use)} ${message}`);
+    throw new UsedPipelineError(`${quoted(use)} ${message}`);
   };
   const found = await moduleOf(use, configPath, refuse);
   if (!isDefinedPipeline(found)) return refuse('has no pipeline as its default export. Write: export default definePipeline({ … });');
   const { name } = found.definition;
   if (name === section) return found;
-  assertPipelineName(section);
   if (found.named !== undefined) return found.named(section);
   return refuse(`defines the pipeline ${name}, and its section must have the same name. Rename this key to ${name}.`);
 }
@@ -52,10 +39,6 @@ async function moduleOf(use: string, configPath: string, refuse: (message: strin
     const place = line === undefined ? '' : ` (line ${line}, column ${column})`;
     return refuse(`can't be loaded${place}: ${loadingReason(error)}`);
   }
-}
-
-function assertPipelineName(name: string): void {
-  if (!/^[a-z][a-z0-9-]{0,49}$/.test(name) || name === 'headgate') throw new UsedPipelineError('key', BAD_NAME);
 }
 
 /** True for `parcels`, `@post/parcels` and `parcels/letters`. A path begins with a dot, a slash or a drive instead. */
