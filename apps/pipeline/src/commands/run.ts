@@ -18,6 +18,7 @@ import { type RunView, logEvent, runViewer } from '../status/run-view.ts';
 import { type StatusServerOptions, startStatusServer } from '../status/status-server.ts';
 import { didNothing, summaryText } from '../status/summary-text.ts';
 import { countOpenOf, watchOpenDeadLetters } from '../status/open-dead-letters.ts';
+import { jsonMessage } from '../status/text/json-message.ts';
 import { totalOf } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import type { CommandContext } from './command-context.ts';
@@ -206,18 +207,17 @@ async function conclude(
   // Several lanes can fail with the same error.
   const messages = [...new Set(failures.map(failureText))];
   if (json) {
-    const [{ jsonLog, progressFields }, { snakeCased }] = await Promise.all([
+    const [{ progressFields }, { snakeCased }] = await Promise.all([
       import('../status/json-lines.ts'),
       import('../status/text/snake-case.ts'),
     ]);
-    const log = jsonLog({ stderr, clock });
-    for (const message of messages) log.error({ event: 'error' }, message);
+    for (const message of messages) stderr.write(jsonMessage('error', clock.epochMs(), { event: 'error' }, message));
     const { progress, deadLetters } = view;
     const totals = { ...snakeCased({ pipelines: view.pipelines }), dead_letters: deadLetters.total };
     // The remaining work of a failed lane is unknown.
     const left = progressFields({ ...progress, isExact: progress.isExact && outcome !== 'failed' });
     const ended = { event: 'run-ended', outcome, exit_code: code, totals, open_dead_letters: open, left };
-    log.info(ended, `the run is over: ${outcome}`);
+    stderr.write(jsonMessage('info', clock.epochMs(), ended, `the run is over: ${outcome}`));
     return code;
   }
   for (const message of messages) stderr.write(`headgate: ${message}\n`);

@@ -19,14 +19,15 @@ const PROGRESS_EVERY_MS = 30_000;
  */
 export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock' | 'view' | 'units' | 'header' | 'commandFor'>): Reporter {
   const { clock, view, units, commandFor } = options;
-  const log = jsonLog(options);
+  const say = (level: Level, fields: object, message: string): void =>
+    void options.stderr.write(jsonMessage(level, clock.epochMs(), fields, message));
   const times = createTimeWords({ timeZone: 'UTC' });
   /** The reported end of each wait (epoch ms), by the name of the budget. */
   let waiting = new Map<string, number>();
   let progressAtMs = clock.monotonicMs();
   const lastDone = new Map<string, number>();
   const { version, host, pid, group } = view().about;
-  log.info({ event: 'run-started', version, host, pid, group }, safeText(options.header));
+  say('info', { event: 'run-started', version, host, pid, group }, safeText(options.header));
 
   const sayWaits = (current: RunView): void => {
     const { waits } = screenOf(current, { times, commandFor, jobs: NO_JOBS });
@@ -42,7 +43,7 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
       waiting.set(name, isSaid ? said : freeAt);
       if (isSaid) continue;
       const until = new Date(freeAt).toISOString();
-      log.info({ event: 'waiting', pipeline, credential, budget, until, used, limit }, `${pipeline} waits for ${name} until ${until}`);
+      say('info', { event: 'waiting', pipeline, credential, budget, until, used, limit }, `${pipeline} waits for ${name} until ${until}`);
     }
   };
   const sayProgress = (current: RunView): void => {
@@ -53,7 +54,7 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
       progressAtMs = clock.monotonicMs();
       lastDone.set(pipeline, progress.done);
       const words = progressWords({ ...current, progress, pipelines: { [pipeline]: one } }, times);
-      log.info({ event: 'progress', pipeline, ...progressFields(progress) }, `${pipeline}: ${words}`);
+      say('info', { event: 'progress', pipeline, ...progressFields(progress) }, `${pipeline}: ${words}`);
     }
   };
   const stop = every(clock, TICK_MS, () => {
@@ -66,16 +67,10 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
     event(event) {
       const { type, ...fields } = event;
       const { level, words } = eventText(event, units);
-      log[level]({ event: type, ...(type === 'notice' ? {} : snakeCased(fields)) }, words);
+      say(level, { event: type, ...(type === 'notice' ? {} : snakeCased(fields)) }, words);
     },
     close: stop,
   };
-}
-
-/** Returns a logger whose lines are JSON objects with `level`, `time`, the given fields and `msg`. */
-export function jsonLog({ stderr, clock }: Pick<ReporterOptions, 'clock'> & { readonly stderr: { write(text: string): unknown } }) {
-  const at = (level: Level) => (fields: object, message: string) => void stderr.write(jsonMessage(level, clock.epochMs(), fields, message));
-  return { info: at('info'), warn: at('warn'), error: at('error') };
 }
 
 export function progressFields({ done, left, isExact, doneAt }: Progress): Record<string, unknown> {
