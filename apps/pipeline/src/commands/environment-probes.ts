@@ -9,6 +9,7 @@ import { commandsFor } from '../config/commands-for.ts';
 import { withStateAdvice } from '../run/state-lost.ts';
 import { logExists, logAddress, openRegistry } from '../run/open-topic-log.ts';
 import { type ConfigOfLog, prepareTopics } from '../run/topics.ts';
+import { formatKey } from '../config/problem.ts';
 import type { Probe, ProbeResult, ValidSections } from './check.ts';
 import { onlineProbes } from './online-probes.ts';
 import { ANSWER_WITHIN_MS, withLog } from './with-log.ts';
@@ -43,10 +44,10 @@ export function environmentProbes(valid: ValidSections, online: boolean, context
 
 /** A failed probe for each secret that can't be used, for example because its file is missing. */
 function secretProbes(pipeline: Pipeline): Probe[] {
-  return pipeline.secretIssues().map(({ path, message }) => {
-    const name = [pipeline.name, ...path].join('.').replaceAll(/\.(\d+)(?=\.|$)/g, '[$1]');
-    return { name, run: () => Promise.resolve({ ok: false, message }) };
-  });
+  return pipeline.secretIssues().map(({ path, message }) => ({
+    name: formatKey([pipeline.name, ...path]),
+    run: () => Promise.resolve({ ok: false, message }),
+  }));
 }
 
 /**

@@ -44,8 +44,8 @@ export async function openConfig({
   const yaml = yamlFile(await readConfigText(file, path, readFile, commandFor));
   const root = mappingOf(yaml, file, commandFor);
   const envPath = resolve(dirname(path), '.env');
-  const settings = { ...(await readEnvFile(file, envPath, readFile)), ...definedOnly(env) };
-  const lookup = (name: string): string | undefined => (Object.hasOwn(settings, name) ? settings[name] : undefined);
+  const sources = [env, await readEnvFile(file, envPath, readFile)];
+  const lookup = (name: string): string | undefined => sources.find((one) => Object.hasOwn(one, name) && one[name] !== undefined)?.[name];
   const values = new YamlValues(root, lookup, dirname(path), readFile);
   const reader = new SectionReader(values, path, commandFor);
   await reader.readAll(root);
@@ -154,10 +154,6 @@ function mappingOf(yaml: YamlFile, file: string, commandFor: CommandFor): YAMLMa
   if (!isMap(root))
     return refuse([{ ...yaml.placeAt(root.range), key: '', message: 'must be a mapping with followers: or books: in it.' }]);
   return root;
-}
-
-function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
 }
 
 /** Reads the sections of a file, and collects what is wrong with them. */

@@ -21,9 +21,8 @@ export function formatProblems(
 
 /** Compares problems by line, column and key. Problems without a position come last. */
 export function inOrder(a: Problem, b: Problem): number {
-  const [here, there] = [a, b].map(({ line = Infinity, column = Infinity }) => [line, column] as const);
-  if (here === undefined || there === undefined || (here[0] === there[0] && here[1] === there[1])) return a.key.localeCompare(b.key);
-  return here[0] === there[0] ? here[1] - there[1] : here[0] - there[0];
+  const last = Number.MAX_SAFE_INTEGER;
+  return (a.line ?? last) - (b.line ?? last) || (a.column ?? last) - (b.column ?? last) || a.key.localeCompare(b.key);
 }
 
 /** A problem in one line: `headgate.yaml 12:14 followers.count: must be …`. */
