@@ -86,6 +86,28 @@ describe('a scrape', () => {
     }
   });
 
+  it('has the credit and the work of each pipeline, and the finish time of those whose sizes are known', () => {
+    const view = busyView();
+    const followersOnly = Object.entries(view.pipelines).map(([name, one]) => {
+      return [name, { ...one, progress: { ...one.progress, isExact: name === 'followers' } }] as const;
+    });
+    const lines = runMetrics({ ...view, pipelines: Object.fromEntries(followersOnly) }, FIGURES).body.split('\n');
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'headgate_credit_limit{pipeline="followers"} 20000',
+        'headgate_credit_used{pipeline="followers"} 5000',
+        'headgate_credit_used{pipeline="books"} 0',
+        'headgate_work{pipeline="books",state="requesting"} 1',
+        'headgate_work{pipeline="books",state="waiting"} 0',
+        'headgate_walks_unknown{pipeline="books"} 1',
+      ]),
+    );
+    const doneAt = (view.now + 9 * 3_600_000) / 1_000;
+    expect(lines.filter((line) => line.startsWith('headgate_done_time_seconds{'))).toEqual([
+      `headgate_done_time_seconds{pipeline="followers"} ${doneAt}`,
+    ]);
+  });
+
   it('has cumulative buckets, of which the last one counts everything', () => {
     const histogram = { boundsMs: [100, 1_000], counts: [7, 10, 2], sumMs: 9_250 };
     const text = exposition([{ name: 'some_seconds', type: 'histogram', help: 'Some.', series: [[{ of: 'a' }, histogram]] }]);
