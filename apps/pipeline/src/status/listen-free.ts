@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Server } from 'node:http';
 
 const TRIES = 20;
@@ -10,27 +11,16 @@ const LAST_PORT = 65_535;
 export async function listenFree(server: Server, host: string, port: number): Promise<number> {
   const last = port === 0 ? 0 : Math.min(LAST_PORT, port + TRIES - 1);
   for (let next = port; next <= last; next += 1) {
-    const problem = await listen(server, host, next);
-    if (problem === undefined) {
+    try {
+      await once(server.listen({ host, port: next, exclusive: true }), 'listening');
       const address = server.address();
       return typeof address === 'object' && address !== null ? address.port : next;
+    } catch (cause) {
+      const { code, message } = cause as NodeJS.ErrnoException;
+      if (code !== 'EADDRINUSE') throw new StatusPortError(`${host}:${next} can't be used (${code ?? message})`, cause);
     }
-    if (problem.code !== 'EADDRINUSE')
-      throw new StatusPortError(`${host}:${next} can't be used (${problem.code ?? problem.message})`, problem);
   }
   throw new StatusPortError(`port ${port} on ${host} and those after it are in use`);
-}
-
-function listen(server: Server, host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
-  return new Promise((resolve) => {
-    const settle = (problem?: NodeJS.ErrnoException): void => {
-      server.off('error', settle).off('listening', settle);
-      resolve(problem);
-    };
-    server.once('error', settle);
-    server.once('listening', settle);
-    server.listen({ host, port, exclusive: true });
-  });
 }
 
 /** Thrown if the status server can't listen. `why`: the reason, as a sentence without its period. */
@@ -39,7 +29,7 @@ class StatusPortError extends Error {
   readonly code = 'HEADGATE_STATUS_PORT';
   readonly retryable: boolean = false;
 
-  constructor(why: string, cause?: Error) {
+  constructor(why: string, cause?: unknown) {
     super(`The status page has no port: ${why}. Set status.port and status.host to free ones, or status: false.`, { cause });
   }
 }

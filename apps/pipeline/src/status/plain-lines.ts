@@ -26,12 +26,8 @@ export function createPlainLines(
   const times = createTimeWords(options);
   const logLine = logLines({ clock });
   // Measures the time between lines on the monotonic clock, because the time of day can be set back.
-  const summed = summedLines({
-    now: () => clock.monotonicMs(),
-    write,
-    units,
-    groupLine: (pipeline, group) => groupLine(view(), pipeline, group, units),
-  });
+  const progressOf = (pipeline: string, group: string): string => groupLine(view(), pipeline, group, units);
+  const summed = summedLines(() => clock.monotonicMs(), write, units, progressOf);
   let lastLineAt = clock.monotonicMs();
   let lastWait = '';
   /** Pipelines whose service outage a line has already reported. */
@@ -122,15 +118,13 @@ interface Held {
   done: string;
 }
 
-interface SummedLinesOptions {
-  readonly now: () => number;
-  readonly write: (line: string) => void;
-  readonly units: Units;
-  readonly groupLine: (pipeline: string, group: string) => string;
-}
-
-/** Lines about progress, at most one a second for each request or group of jobs. */
-function summedLines({ now, write, units, groupLine: progressOf }: SummedLinesOptions) {
+/** Lines about progress, at most one a second for each request or group of jobs. `progressOf`: the line of a group. */
+function summedLines(
+  now: () => number,
+  write: (line: string) => void,
+  units: Units,
+  progressOf: (pipeline: string, group: string) => string,
+) {
   const held = new Map<string, Held>();
 
   const say = (about: string, one: Held): void => {
