@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { JobFilter } from '../format-row.ts';
 import type { RunView } from '../run-view.ts';
 import type { ScreenOptions } from '../screen.ts';
 import { safeText } from '../text/safe-text.ts';
-import { jobFilter } from './job-filter.ts';
 import { pageScreen } from './page-screen.ts';
+
+const STATES = ['all', 'working', 'failed', 'done'] as const;
+const ROWS = [25, 100, 300] as const;
 
 /** The status page, which is the same for every run, and the screen that fills it. */
 export interface StatusPage {
@@ -42,5 +45,15 @@ export async function statusPage(view: () => RunView, options: Omit<ScreenOption
       // An open page of another version reloads.
       return JSON.stringify({ version, screen }, (_, value: unknown) => (typeof value === 'string' ? safeText(value, 1_000) : value));
     },
+  };
+}
+
+/** Reads the filter from the query of an address. Unknown parameters and invalid values are ignored. */
+function jobFilter(query: string): JobFilter {
+  const given = new URLSearchParams(query);
+  return {
+    text: (given.get('q') ?? '').slice(0, 100),
+    state: STATES.find((state) => state === given.get('state')) ?? 'all',
+    most: ROWS.find((rows) => `${rows}` === given.get('rows')) ?? ROWS[0],
   };
 }
