@@ -22,8 +22,8 @@ const SHARED = {
   execArgv: [...NATIVE.execArgv, `--import=${new URL('./scripts/reused-threads.ts', import.meta.url).href}`],
 };
 
-/** For tests that compute all the time. They start after those that wait, in at most two processes. */
-const COMPUTING = { maxWorkers: 2, sequence: { groupOrder: 1 } };
+/** For tests that compute all the time. They start after those that wait, in at most three processes. */
+const COMPUTING = { maxWorkers: 3, sequence: { groupOrder: 1 } };
 
 /** Temporary files of these tests are in memory, because the embedded log syncs its file at each commit. */
 const IN_MEMORY = { env: memoryFolder() };
@@ -64,7 +64,7 @@ export default defineConfig({
     chaiConfig: { truncateThreshold: 4_000 },
     env: { TZ: 'UTC' },
     // More than most machines have cores, because most tests mainly wait, for example for brokers and processes to start.
-    maxWorkers: 5,
+    maxWorkers: 8,
     // On a busy machine, a process can take a long time to end.
     teardownTimeout: MINUTE,
     reporters: ['default', new TotalsReporter()],

@@ -61,7 +61,7 @@ async function testPackages() {
   const broker = (await isCached('test:broker')) ? undefined : await startSharedBroker();
   try {
     if (broker !== undefined) process.env.HEADGATE_SHARED_BROKER = JSON.stringify(broker.provided);
-    const { status, failed } = await turbo([...tests, '--concurrency=5']);
+    const { status, failed } = await turbo([...tests, '--concurrency=3']);
     const all = globSync(TOTALS).map((file) => JSON.parse(readFileSync(file, 'utf8')));
     // A task that ends before its tests do writes no failure.
     const isTold = all.filter(({ failures }) => failures.length > 0).length >= failed.length;
