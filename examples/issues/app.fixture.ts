@@ -18,7 +18,7 @@ export function config({ service, repos, topics = 'driver: sqlite, file: ./headg
   return `topics: { ${topics} }
 status: false
 issues:
-  use: ${MODULE}
+  use: ${JSON.stringify(MODULE)}
   baseUrl: ${service.url}
   tokens: [{ name: one, token: "\${TOKEN}" }, { name: two, token: "\${KEY}" }]
   window: { requests: ${LIMIT.window}, per: ${LIMIT.windowMs}ms }

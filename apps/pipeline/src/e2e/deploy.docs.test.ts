@@ -119,7 +119,10 @@ it.skipIf(WITHOUT_SYSTEMD)(
     const unit = await readFile(join(ROOT, 'deploy/headgate.service'), 'utf8');
     const file = join(folder, 'headgate.service');
     // `systemd-analyze` requires an existing program, and Headgate isn't installed here.
-    await writeFile(file, unit.replace('ExecStart=/usr/local/bin/headgate', `ExecStart=${process.execPath}`));
+    await writeFile(
+      file,
+      unit.replace('ExecStart=/usr/local/bin/headgate', `ExecStart=${JSON.stringify(process.execPath).replaceAll('%', '%%')}`),
+    );
     const { status, stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' });
     expect([status, stderr.split('\n').filter((line) => line.includes('headgate'))]).toEqual([0, []]);
   },
