@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { spawnOnLifeline } from './lifeline.fixture.ts';
 
-const FIXTURE = fileURLToPath(new URL('lifeline.fixture.ts', import.meta.url));
+const FIXTURE = new URL('lifeline.fixture.ts', import.meta.url).href;
 const FOR_EVER = 'setInterval(() => undefined, 1_000)';
 
 it('a command ends with the process that started it, even if that is killed', async () => {
