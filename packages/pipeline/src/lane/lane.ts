@@ -231,7 +231,7 @@ function groupCommitter({ writer, clock, write, onCommit }: GroupCommitterOption
     await after;
     let works: readonly object[] = [];
     const startedMs = clock.monotonicMs();
-    // The writer may first wait until the previous transaction has ended for all readers. What comes until then joins this one.
+    // The writer may first wait until the previous transaction has ended for all readers. Contributions that come meanwhile join this one.
     await writer.transaction((tx) => {
       works = waiting.map(({ work }) => work).filter((work) => work !== undefined);
       const contributions = waiting;

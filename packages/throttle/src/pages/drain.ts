@@ -46,7 +46,7 @@ export function drain<T, R>(
     const pool = credits ?? creditPool({ max: maxOutstanding });
     const reader = open({ credits: pool, signal: left.signal, ...(walk !== undefined && { walk }) });
     const waiting: Delivery<T>[] = [];
-    // Only their credits, so that nothing here keeps a page in memory while what it became is being written.
+    // Holds credits instead of deliveries, so that a page can be freed while its projection waits.
     const projected = new Set<Credit>();
     let reading = false;
     let end: { readonly error?: unknown } | undefined;
