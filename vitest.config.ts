@@ -62,7 +62,8 @@ export default defineConfig({
     expect: { poll: { timeout: 4 * MINUTE } },
     // Errors must show whole values, because a test that fails only once, on another machine, can't be examined again.
     chaiConfig: { truncateThreshold: 4_000 },
-    env: { TZ: 'UTC' },
+    // Java finds files whose path has letters beyond ASCII only in such a locale.
+    env: { TZ: 'UTC', LC_ALL: 'C.UTF-8' },
     // More than most machines have cores, because most tests mainly wait, for example for brokers and processes to start.
     maxWorkers: 8,
     // On a busy machine, a process can take a long time to end.

@@ -10,6 +10,11 @@ export interface Java {
 
 const leastVersion = 17;
 
+/** Java finds files whose path has letters beyond ASCII only in such a locale. */
+export function withUtf8(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { ...environment, LC_ALL: 'C.UTF-8' };
+}
+
 /** Looks for Java in `JAVA_HOME` or, if that isn't set, in PATH. Returns the reason as a string if there is no suitable Java. */
 export async function findJava(environment: NodeJS.ProcessEnv): Promise<Java | string> {
   const home = environment['JAVA_HOME'];

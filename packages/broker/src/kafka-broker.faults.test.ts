@@ -1,14 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdtempDisposable, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 import { describe, expect, test, vi } from 'vitest';
 
 import { layOutCluster } from './cluster.ts';
 import { runCommand } from './command.ts';
+import { defaultVersion, kafkaClassPath } from './jars.ts';
 import { findJava } from './java.ts';
 import { startKafkaBroker } from './kafka-broker.ts';
 import type { KafkaBroker } from './kafka-broker.ts';
@@ -71,6 +73,15 @@ describe.skipIf(reason !== undefined)(`a broker of Kafka${reason === undefined ?
     await vi.waitFor(async () => expect(await knownNodes(other.address)).not.toContain(1), { timeout: 60_000, interval: 200 });
     await node.start();
     expect(await knownNodes(other.address)).toContain(1);
+  });
+
+  test('the jars may be below a folder with letters beyond ASCII, whatever the locale', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'headgate-漢字 #% é-'));
+    const [jar = ''] = (await kafkaClassPath(process.env, defaultVersion)).split(':');
+    await symlink(dirname(jar), join(folder.path, 'jars'));
+    const environment = { ...process.env, HEADGATE_KAFKA_JARS: join(folder.path, 'jars'), XDG_CACHE_HOME: folder.path, LC_ALL: 'C' };
+    await using broker = await startKafkaBroker({ environment });
+    expect(broker.jars).toContain('漢字');
   });
 
   test('a node that cannot start says why', async () => {

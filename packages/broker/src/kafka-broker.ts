@@ -2,7 +2,7 @@ import { layOutCluster } from './cluster.ts';
 import type { ClusterOptions } from './cluster.ts';
 import { isPortFree } from './free-ports.ts';
 import { type KafkaVersion, defaultVersion, kafkaClassPath } from './jars.ts';
-import { findJava } from './java.ts';
+import { findJava, withUtf8 } from './java.ts';
 import { KafkaBrokerError } from './kafka-broker-error.ts';
 import type { KafkaNode, OwnedNode } from './kafka-node.ts';
 import { prepareStart } from './prepared-start.ts';
@@ -55,7 +55,7 @@ const attempts = 3;
  */
 export async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
   const { version = defaultVersion, nodes: size = 1, port, settings = {}, listeners = {}, readyWithinMs = 60_000 } = options;
-  const { environment = process.env } = options;
+  const environment = withUtf8(options.environment ?? process.env);
   const java = await findJava(environment);
   if (typeof java === 'string') throw new KafkaBrokerError(java);
   if (port !== undefined && !(await isPortFree(port))) {

@@ -51,3 +51,13 @@ test('a lock whose holder is gone does not hold', async () => {
   });
   expect(await readdir(room)).toEqual(['jars']);
 });
+
+test('a cache that cannot be written is reported with what to set', async () => {
+  await writeFile(join(room, 'file'), '');
+  await expect(makeOnce(join(room, 'file', 'jars'), async () => undefined)).rejects.toMatchObject({
+    code: 'HEADGATE_KAFKA_BROKER',
+    message: expect.stringMatching(
+      /^The cache needs a folder: .*mkdir.* Set XDG_CACHE_HOME to one that this user can write to\.$/u,
+    ) as string,
+  });
+});

@@ -3,6 +3,8 @@ import { mkdir, mkdtemp, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { KafkaBrokerError } from './kafka-broker-error.ts';
+
 /** A lock that hasn't been renewed for this long, in ms, is assumed to belong to a dead process. */
 const staleMs = 15_000;
 
@@ -10,10 +12,14 @@ const staleMs = 15_000;
  * Creates a folder that several processes may need at once: one creates it, and the others wait.
  *
  * The folder is created under another name and renamed, so that it is complete when it appears. If two processes create it anyway, the folder of
- * the first one stays.
+ * the first one stays. Throws a `KafkaBrokerError` if this user can't write there.
  */
 export async function makeOnce(folder: string, make: (unfinished: string) => Promise<void>): Promise<void> {
-  await mkdir(dirname(folder), { recursive: true });
+  await mkdir(dirname(folder), { recursive: true }).catch((cause: Error) => {
+    throw new KafkaBrokerError(`The cache needs a folder: ${cause.message}. Set XDG_CACHE_HOME to one that this user can write to.`, {
+      cause,
+    });
+  });
   const lock = `${folder}.lock`;
   while (!existsSync(folder)) {
     if (await locked(lock)) {

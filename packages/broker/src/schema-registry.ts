@@ -4,11 +4,12 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { runCommand } from './command.ts';
 import { freePorts } from './free-ports.ts';
 import { cacheFolder } from './jars.ts';
 import { startJava } from './java-process.ts';
-import { findJava } from './java.ts';
+import { findJava, withUtf8 } from './java.ts';
 import { KafkaBrokerError } from './kafka-broker-error.ts';
 import { makeOnce } from './make-once.ts';
 import { download, pomWith } from './maven.ts';
@@ -37,11 +38,11 @@ const pomOf = (repository: string): string =>
       <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
     </dependency>
   </dependencies>
-  <repositories><repository><id>parent</id><url>file://${repository}</url></repository></repositories>`,
+  <repositories><repository><id>parent</id><url>${pathToFileURL(repository).href}</url></repository></repositories>`,
   );
 
 function folderOf(environment: NodeJS.ProcessEnv): string {
-  return join(cacheFolder(environment), `apicurio-${createHash('sha256').update(pomOf('')).digest('hex').slice(0, 12)}`);
+  return join(cacheFolder(environment), `apicurio-${createHash('sha256').update(pomOf('/')).digest('hex').slice(0, 12)}`);
 }
 
 /** Returns why no schema registry can be started here, or undefined if one can. It needs Java 17 or newer, and Maven for the first start. */
@@ -54,7 +55,8 @@ export async function whyNoSchemaRegistry(environment: NodeJS.ProcessEnv = proce
 }
 
 /** Starts a schema registry. The first start downloads 109 MB. Throws a `KafkaBrokerError` if that fails, or if it isn't ready within 5 minutes. */
-export async function startSchemaRegistry(environment: NodeJS.ProcessEnv = process.env): Promise<SchemaRegistryServer> {
+export async function startSchemaRegistry(given: NodeJS.ProcessEnv = process.env): Promise<SchemaRegistryServer> {
+  const environment = withUtf8(given);
   const java = await findJava(environment);
   if (typeof java === 'string') throw new KafkaBrokerError(java);
   const program = folderOf(environment);

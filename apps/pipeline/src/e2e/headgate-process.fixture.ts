@@ -96,7 +96,8 @@ export async function workplace(config: string, { processes = false }: Workplace
   const start = ({ input, env = {} }: { input?: string; env?: Readonly<Record<string, string>> }, args: readonly string[]): Started => {
     const child = spawnOnLifeline([...FROM_SOURCE, ...args], {
       cwd: folder,
-      env: { PATH: process.env['PATH'] ?? '', TZ: 'UTC', ...SECRETS, ...env },
+      // The broker's program is in the cache of this home folder.
+      env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'], TZ: 'UTC', ...SECRETS, ...env },
       stdin: 'pipe',
     });
     children.add(child);
