@@ -19,7 +19,7 @@ const PARTS = {
     projects: [],
   },
   faults: { checks: ['build'], tests: [], projects: ['faults'] },
-  packages: { checks: ['build', 'health', 'site'], tests: [], projects: ['package', 'pack'] },
+  packages: { checks: ['build', 'health'], tests: [], projects: ['package', 'pack'] },
 };
 /** The totals of each package's tests. Turbo restores those that it doesn't run again. */
 const TOTALS = '{packages,apps,examples}/*/.turbo/totals/*.json';

@@ -32,9 +32,12 @@ export default class TotalsReporter implements Reporter {
         const why = result.state === 'skipped' ? (result.note ?? /\(skipped: (.*?)\)(?: >|$)/u.exec(test.fullName)?.[1]) : undefined;
         if (why !== undefined) reasons.add(`skipped: ${why}\n`);
       }
-      if (module.state() !== 'failed' || module.errors().length === 0) continue;
-      count.failed += 1;
-      failures.push({ name: module.relativeModuleId, reason: reasonOf(module.errors()) });
+      // A hook that fails fails its suite, and leaves out the tests.
+      for (const suite of [module, ...module.children.allSuites()].filter((one) => one.errors().length > 0)) {
+        count.failed += 1;
+        const name = suite.type === 'module' ? '' : ` > ${suite.fullName}`;
+        failures.push({ name: `${module.relativeModuleId}${name}`, reason: reasonOf(suite.errors()) });
+      }
     }
     // These errors fail the run, even if no test has failed.
     count.failed += unhandledErrors.length;

@@ -4,7 +4,6 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import { runCommand } from './command.ts';
 import { freePorts } from './free-ports.ts';
 import { cacheFolder } from './jars.ts';
@@ -38,11 +37,11 @@ const pomOf = (repository: string): string =>
       <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
     </dependency>
   </dependencies>
-  <repositories><repository><id>parent</id><url>${pathToFileURL(repository).href}</url></repository></repositories>`,
+  <repositories><repository><id>parent</id><url>file://${repository}</url></repository></repositories>`,
   );
 
 function folderOf(environment: NodeJS.ProcessEnv): string {
-  return join(cacheFolder(environment), `apicurio-${createHash('sha256').update(pomOf('/')).digest('hex').slice(0, 12)}`);
+  return join(cacheFolder(environment), `apicurio-${createHash('sha256').update(pomOf('')).digest('hex').slice(0, 12)}`);
 }
 
 /** Returns why no schema registry can be started here, or undefined if one can. It needs Java 17 or newer, and Maven for the first start. */
@@ -89,9 +88,14 @@ async function isReady(url: string): Promise<boolean> {
 }
 
 async function fetched(folder: string, environment: NodeJS.ProcessEnv): Promise<void> {
-  const repository = `${folder}.parent`;
-  const parent = join(repository, 'io/apicurio/apicurio-registry', VERSION);
-  await mkdir(parent, { recursive: true });
-  await writeFile(join(parent, `apicurio-registry-${VERSION}.pom`), PARENT);
-  await download(`Apicurio ${VERSION}`, pomOf(repository), 'unpack-dependencies', folder, environment);
+  // Not in the cache, because Maven misreads a URL of a folder with letters beyond ASCII.
+  const repository = await mkdtemp(join(tmpdir(), 'headgate-parent-'));
+  try {
+    const parent = join(repository, 'io/apicurio/apicurio-registry', VERSION);
+    await mkdir(parent, { recursive: true });
+    await writeFile(join(parent, `apicurio-registry-${VERSION}.pom`), PARENT);
+    await download(`Apicurio ${VERSION}`, pomOf(repository), 'unpack-dependencies', folder, environment);
+  } finally {
+    await rm(repository, { recursive: true, force: true });
+  }
 }
