@@ -16,14 +16,17 @@ const LIMITS = { testTimeout: TORTURE ? 60 * MINUTE : 10 * MINUTE, hookTimeout: 
  */
 const NATIVE = { experimental: { viteModuleRunner: false, nodeLoader: false }, execArgv: ['--conditions=@headgate/source'] };
 
+/** More workers than cores, because tests also wait. */
+const WORKERS = { maxWorkers: 5 };
+/** Most of these tests only wait, for example for brokers and processes to start. */
+const WAITING = { maxWorkers: 8, sequence: { groupOrder: 1 } };
+
 /** Files share processes and the threads of their logs, so that a process loads each module only once. */
 const SHARED = {
+  ...WORKERS,
   isolate: false,
   execArgv: [...NATIVE.execArgv, `--import=${new URL('./scripts/reused-threads.ts', import.meta.url).href}`],
 };
-
-/** For tests that compute all the time. They start after those that wait, in at most three processes. */
-const COMPUTING = { maxWorkers: 3, sequence: { groupOrder: 1 } };
 
 /** Temporary files of these tests are in memory, because the embedded log syncs its file at each commit. */
 const IN_MEMORY = { env: memoryFolder() };
@@ -64,27 +67,25 @@ export default defineConfig({
     chaiConfig: { truncateThreshold: 4_000 },
     // Java finds files whose path has letters beyond ASCII only in such a locale.
     env: { TZ: 'UTC', LC_ALL: 'C.UTF-8' },
-    // More than most machines have cores, because most tests mainly wait, for example for brokers and processes to start.
-    maxWorkers: 8,
     // On a busy machine, a process can take a long time to end.
     teardownTimeout: MINUTE,
     reporters: ['default', new TotalsReporter()],
     coverage: { provider: 'v8', include: ['packages/*/src/**', 'apps/*/src/**'] },
     projects: [
-      project('unit', ['**/*.test.ts'], [...EMBEDDED, ...ENDINGS], { ...SHARED, ...COMPUTING, ...IN_MEMORY }),
+      project('unit', ['**/*.test.ts'], [...EMBEDDED, ...ENDINGS], { ...SHARED, ...IN_MEMORY }),
       project('embedded', EMBEDDED, ENDINGS, { ...SHARED, ...IN_MEMORY, globalSetup: COMMAND }),
       // Reads documents or other files outside of its package.
-      ending('docs', { ...SHARED, ...COMPUTING, ...IN_MEMORY, globalSetup: COMMAND, testTimeout: 3 * LIMITS.testTimeout }),
+      ending('docs', { ...SHARED, ...IN_MEMORY, globalSetup: COMMAND, testTimeout: 3 * LIMITS.testTimeout }),
       // Takes the broker that all tests share.
-      ending('broker', { globalSetup: [COMMAND, BROKER] }),
+      ending('broker', { ...WORKERS, globalSetup: [COMMAND, BROKER] }),
       // Starts brokers, and kills, freezes or configures them.
-      ending('faults', { globalSetup: COMMAND }),
+      ending('faults', { ...WAITING, globalSetup: COMMAND }),
       // Looks at packages, bundles and documents as users get them.
-      ending('package', { globalSetup: COMMAND }),
+      ending('package', { ...WAITING, globalSetup: COMMAND }),
       // Rebuilds all packages, so no other test may use the build output at the same time.
-      ending('pack', { ...COMPUTING }),
+      ending('pack', { sequence: { groupOrder: 2 } }),
       // Measures time, CPU or memory.
-      ending('figure', { globalSetup: COMMAND, maxWorkers: 1, sequence: { groupOrder: 2 } }),
+      ending('figure', { globalSetup: COMMAND, maxWorkers: 1, sequence: { groupOrder: 3 } }),
     ],
   },
 });
