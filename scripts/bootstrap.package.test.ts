@@ -71,7 +71,7 @@ it.each(['test.mjs', 'steady.mjs', 'torture.mjs'])('%s ends what it runs when a 
   expect([output, ...(await ended)]).toEqual(['started\nended\n', 130, null]);
 });
 
-describe('scripts/bootstrap.mjs in a fresh clone', { timeout: 120_000 }, () => {
+describe('scripts/bootstrap.mjs in a fresh clone', () => {
   it('runs nothing of a pnpm that is not the one of the lockfile', async () => {
     await using place = await freshClone();
     const { code, stderr } = await place.bootstrap();

@@ -60,7 +60,7 @@ function openTarball(file: string): Tarball {
   };
 }
 
-describe('npm run pack', { timeout: 300_000 }, () => {
+describe('npm run pack', () => {
   let folder: string;
   let packages: readonly Tarball[];
 

@@ -20,7 +20,7 @@ import { whyNoKafkaBroker } from './why-no-kafka-broker.ts';
 const reason = await whyNoKafkaBroker();
 const java = await findJava(process.env);
 const javaCommand = typeof java === 'string' ? '' : java.command;
-const timeout = 180_000;
+const timeout = 600_000;
 
 describe.skipIf(reason !== undefined)(`a broker of Kafka${reason === undefined ? '' : ` (skipped: ${reason})`}`, { timeout }, () => {
   test('one node keeps its address and its records over a kill, and leaves nothing', async () => {
@@ -70,7 +70,7 @@ describe.skipIf(reason !== undefined)(`a broker of Kafka${reason === undefined ?
     const [node, other] = broker.nodes;
     if (node === undefined || other === undefined) throw new Error('There are too few nodes.');
     await node.kill();
-    await vi.waitFor(async () => expect(await knownNodes(other.address)).not.toContain(1), { timeout: 60_000, interval: 200 });
+    await vi.waitFor(async () => expect(await knownNodes(other.address)).not.toContain(1), { timeout: 240_000, interval: 200 });
     await node.start();
     expect(await knownNodes(other.address)).toContain(1);
   });
@@ -118,8 +118,8 @@ describe.skipIf(reason !== undefined)(`a broker of Kafka${reason === undefined ?
     expect(existsSync(folder)).toBe(true);
     if (signal !== undefined) parent.kill(signal);
     await exit;
-    await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 60_000, interval: 50 });
-    await vi.waitFor(() => expect(existsSync(folder)).toBe(false), { timeout: 60_000, interval: 100 });
+    await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 240_000, interval: 50 });
+    await vi.waitFor(() => expect(existsSync(folder)).toBe(false), { timeout: 240_000, interval: 100 });
   });
 });
 

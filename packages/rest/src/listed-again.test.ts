@@ -145,7 +145,7 @@ it('a job that is unfinished, or whose children are, continues instead of being 
   ]);
 });
 
-it('a list that is added again is worked to its end, whenever the process is killed', { timeout: 120_000 }, async () => {
+it('a list that is added again is worked to its end, whenever the process is killed', async () => {
   const share = shareOfLog();
   await using api = await startRepos();
   await work(share, api);

@@ -79,5 +79,5 @@ describe.skipIf(why !== undefined)(`three brokers${because}`, { timeout: 600_000
 
 async function ended(node: KafkaNode): Promise<void> {
   if (node.pid !== undefined) process.kill(node.pid, 'SIGTERM');
-  await expect.poll(() => node.pid, { timeout: 120_000 }).toBeUndefined();
+  await expect.poll(() => node.pid).toBeUndefined();
 }

@@ -27,7 +27,7 @@ function forgeSlowRemoteStorage(isSlow: () => boolean): void {
   );
 }
 
-describe.skipIf(why !== undefined)(`a response without brokers${because}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== undefined)(`a response without brokers${because}`, () => {
   it.for([1, 10])('is requested again: %i times', async (count, { expect }) => {
     const opening = forgeNoBrokers(count);
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });

@@ -151,7 +151,7 @@ describe
       })();
       await broker.node.kill();
       const writing = expect(pages.write(writer)).rejects.toThrow();
-      await expect.poll(() => changes.at(-1)?.available, { timeout: 60_000 }).toBe(false);
+      await expect.poll(() => changes.at(-1)?.available).toBe(false);
       stop.abort();
       await reading;
       await log.close();

@@ -178,7 +178,7 @@ async function furtherEach(all: readonly Writing[], count: number): Promise<void
     for (const { work } of all) work.catch(reject);
   });
   const caughtUp = async (): Promise<void> => {
-    await expect.poll(behind, { timeout: 120_000, interval: 20 }).toEqual([]);
+    await expect.poll(behind, { interval: 20 }).toEqual([]);
   };
   await Promise.race([caughtUp(), failed]);
 }
@@ -192,10 +192,10 @@ async function ended(place: Place, nodes: readonly KafkaNode[], signal: 'SIGTERM
     isDone = true;
   };
   const letGo = place.holdEnds(isKill ? end : () => undefined);
-  await expect.poll(() => place.held, { timeout: 120_000, interval: 10 }).toBeGreaterThanOrEqual(LANES);
+  await expect.poll(() => place.held, { interval: 10 }).toBeGreaterThanOrEqual(LANES);
   if (!isKill) await untilLeaderless(nodes[0]?.address ?? '', end);
   letGo();
-  await expect.poll(() => nodes.map(({ pid }) => pid), { timeout: 120_000 }).toEqual(nodes.map(() => undefined));
+  await expect.poll(() => nodes.map(({ pid }) => pid)).toEqual(nodes.map(() => undefined));
 }
 
 /** Stops a broker, and waits until it reports partitions without leaders. After that, it accepts ends of transactions only for a moment. */

@@ -87,7 +87,7 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
       const wanted = error instanceof TopicMismatchError ? error.mismatches.flatMap((one) => Object.entries(one.settings ?? {})) : [];
       const configEntries = Object.entries({ ...settings, ...Object.fromEntries(wanted) }).map(([key, value]) => ({ name: key, value }));
       await admin.alterConfigs({ validateOnly: false, resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name, configEntries }] });
-      await expect.poll(create, { timeout: 30_000 }).toMatchObject({ created: [] });
+      await expect.poll(create).toMatchObject({ created: [] });
     },
   );
 

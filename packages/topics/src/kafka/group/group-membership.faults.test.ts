@@ -96,12 +96,12 @@ describe.skipIf(reason !== undefined)(
       expect(first.has()).toEqual([0, 1, 2, 3]);
 
       const second = await join(lasting);
-      await vi.waitFor(() => expect(first.has()).toEqual([0, 1]), { timeout: 60_000 });
+      await vi.waitFor(() => expect(first.has()).toEqual([0, 1]), { timeout: 240_000 });
       expect(second.has()).toEqual([2, 3]);
 
       const third = await join(lasting);
       expect(third.has()).toEqual([]);
-      await vi.waitFor(() => expect(first.told.length).toBeGreaterThan(2), { timeout: 60_000 });
+      await vi.waitFor(() => expect(first.told.length).toBeGreaterThan(2), { timeout: 240_000 });
       expect([first.has(), second.has()]).toEqual([
         [0, 1],
         [2, 3],
@@ -112,7 +112,7 @@ describe.skipIf(reason !== undefined)(
       const toldFirst = first.told.length;
       const leaving = performance.now();
       await first.membership.leave();
-      await vi.waitFor(() => expect(third.has()).toEqual([0, 1]), { timeout: 60_000, interval: 10 });
+      await vi.waitFor(() => expect(third.has()).toEqual([0, 1]), { timeout: 240_000, interval: 10 });
       note(`leave() to the others having all: ${Math.round(performance.now() - leaving)} ms`);
       expect(second.has()).toEqual([2, 3]);
       expect(first.told).toHaveLength(toldFirst);
@@ -127,7 +127,7 @@ describe.skipIf(reason !== undefined)(
       expect(heir.has()).toEqual([2, 3]);
       const killed = performance.now();
       await victim.kill();
-      await vi.waitFor(() => expect(heir.has()).toEqual([0, 1, 2, 3]), { timeout: 60_000, interval: 20 });
+      await vi.waitFor(() => expect(heir.has()).toEqual([0, 1, 2, 3]), { timeout: 240_000, interval: 20 });
       note(`kill -9 to the others having all: ${Math.round(performance.now() - killed)} ms`);
     });
 
@@ -138,17 +138,17 @@ describe.skipIf(reason !== undefined)(
       frozen.process.kill('SIGSTOP');
       const before = frozen.lines.length;
       const heirs = await Promise.all([join(), join()]);
-      await vi.waitFor(() => expect(heirs.flatMap(({ has }) => has()).sort()).toEqual([0, 1, 2, 3]), { timeout: 60_000 });
-      await vi.waitFor(() => expect(heirs.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 60_000 });
+      await vi.waitFor(() => expect(heirs.flatMap(({ has }) => has()).sort()).toEqual([0, 1, 2, 3]), { timeout: 240_000 });
+      await vi.waitFor(() => expect(heirs.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 240_000 });
       const taken = heirs.map(({ has }) => has());
       const joins = heirs[0]?.told.length ?? 0;
       await pause(4_000);
 
       frozen.process.kill('SIGCONT');
-      await vi.waitFor(() => expect(heirs[0]?.told.length).toBeGreaterThan(joins), { timeout: 60_000 });
+      await vi.waitFor(() => expect(heirs[0]?.told.length).toBeGreaterThan(joins), { timeout: 240_000 });
       await vi.waitFor(
         () => expect(frozen.lines.slice(before).map((line) => line.replace(/ \d+/, ''))).toEqual(['assigned ', 'assigned ']),
-        { timeout: 60_000 },
+        { timeout: 240_000 },
       );
       expect(heirs.map(({ has }) => has())).toEqual(taken);
     });
@@ -182,8 +182,8 @@ describe.skipIf(reason !== undefined)(
       expect(refused).toHaveLength(2);
       expect(starts[0]?.status).toBe(starts[1]?.status);
       for (const error of refused) expect(error).toMatchObject({ code: 'HEADGATE_GROUP_DISAGREEMENT' });
-      await vi.waitFor(() => expect(agreed.flatMap(({ has }) => has()).sort()).toEqual([0, 1, 2, 3]), { timeout: 60_000 });
-      await vi.waitFor(() => expect(agreed.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 60_000 });
+      await vi.waitFor(() => expect(agreed.flatMap(({ has }) => has()).sort()).toEqual([0, 1, 2, 3]), { timeout: 240_000 });
+      await vi.waitFor(() => expect(agreed.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 240_000 });
     });
 
     it('return with what they had after a broker outage that is shorter than a session', async () => {
@@ -191,7 +191,7 @@ describe.skipIf(reason !== undefined)(
       // The broker keeps the members for a session, which is longer than any wait of this test. They return as the same members.
       const sessionTimeoutMs = 90_000;
       const members = [await join({ sessionTimeoutMs }), await join({ sessionTimeoutMs })];
-      await vi.waitFor(() => expect(members.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 60_000 });
+      await vi.waitFor(() => expect(members.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 240_000 });
       const had = members.map(({ has }) => has());
       const ids = members.map(({ membership }) => membership.memberId);
       const told = members.map((member) => member.told.length);
@@ -202,7 +202,7 @@ describe.skipIf(reason !== undefined)(
       const third = await join({ sessionTimeoutMs });
       expect(members.map(({ membership }) => membership.memberId)).toEqual(ids);
       expect(await membersOf(topic)).toEqual(new Set([...ids, third.membership.memberId]));
-      await vi.waitFor(() => expect(members.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 60_000 });
+      await vi.waitFor(() => expect(members.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 240_000 });
       expect(members.flatMap((member, at) => member.told.slice(told[at])).filter(({ length }) => length !== 2)).toEqual([]);
       expect(members.map(({ has }) => has())).toEqual(had);
     });
@@ -210,16 +210,16 @@ describe.skipIf(reason !== undefined)(
     it('have nothing during a long broker outage, share all when it is back, and can leave without it', async () => {
       await newTopic();
       const members = [await join(), await join()];
-      await vi.waitFor(() => expect(members.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 60_000 });
+      await vi.waitFor(() => expect(members.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 240_000 });
       await broker.nodes[0]?.kill();
-      await vi.waitFor(() => expect(members.map(({ has }) => has())).toEqual([[], []]), { timeout: SESSION_MS + 2_000 });
+      await vi.waitFor(() => expect(members.map(({ has }) => has())).toEqual([[], []]), { timeout: 240_000 });
       expect(members.map(({ membership }) => membership.memberId)).toEqual([undefined, undefined]);
       await pause(10_000);
       await broker.nodes[0]?.start();
       const back = performance.now();
-      await vi.waitFor(() => expect(members.flatMap(({ has }) => has()).sort()).toEqual([0, 1, 2, 3]), { timeout: 60_000, interval: 20 });
+      await vi.waitFor(() => expect(members.flatMap(({ has }) => has()).sort()).toEqual([0, 1, 2, 3]), { timeout: 240_000, interval: 20 });
       note(`broker back after 16 s to all having joined again: ${Math.round(performance.now() - back)} ms`);
-      await vi.waitFor(() => expect(members.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 60_000 });
+      await vi.waitFor(() => expect(members.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 240_000 });
 
       await broker.nodes[0]?.kill();
       const leaving = performance.now();
