@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { freePorts } from '../../packages/broker/src/free-ports.ts';
 import { run } from '../run.ts';
 
 export interface Registry {
@@ -15,7 +14,7 @@ export interface Registry {
 export async function startRegistry(folder: string): Promise<Registry> {
   const home = join(folder, 'registry');
   await installVerdaccio(home);
-  const port = await freePort();
+  const [port] = await freePorts(1);
   const url = `http://127.0.0.1:${port}/`;
   const upstream = (await run(['npm', 'config', 'get', 'registry'])).stdout.trim();
   const open = { access: '$all', publish: '$all', unpublish: '$all' };
@@ -64,12 +63,4 @@ async function answering(url: string, server: ChildProcess): Promise<void> {
     if (server.exitCode !== null) throw new Error('verdaccio ended before it listened.');
     await new Promise((wake) => setTimeout(wake, 100));
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  return port;
 }

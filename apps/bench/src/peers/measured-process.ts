@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -42,23 +43,29 @@ const FOREIGN = /^(?:npm_|HEADGATE_|NODE_COMPILE_CACHE$|NODE_OPTIONS$|INIT_CWD$)
 export function measuredProcess(python: string, { argv, folder }: Command): MeasuredProcess {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !FOREIGN.test(name)));
   const child = spawn(python, [MEASURED_PROCESS, ...argv], { cwd: folder, env, stdio: ['pipe', 'ignore', 'pipe', 'pipe'] });
+  const closed = once(child, 'close');
   let lastWords = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (lastWords = (lastWords + text).slice(-2_000)));
+  // The last words can arrive after the news that the process has ended.
+  const failure = async (what: string): Promise<Error> => {
+    await closed;
+    return new Error(`\`${argv.join(' ')}\` ${what}:\n${lastWords}`);
+  };
   const lines = createInterface(child.stdio[3] as Readable)[Symbol.asyncIterator]();
   const told = async <Told>(): Promise<Told> => {
     const { value, done } = await lines.next();
-    if (done === true) throw new Error(`\`${argv.join(' ')}\` could not be run:\n${lastWords}`);
+    if (done === true) throw await failure('could not be run');
     return JSON.parse(value) as Told;
   };
   const started = told<Started>();
   const usage = started.then(() => told<Ended>());
-  for (const promise of [started, usage]) promise.catch(() => undefined);
+  for (const promise of [closed, started, usage]) promise.catch(() => undefined);
   return {
     pid: started.then(({ pid }) => pid),
     startedAtMs: started.then(({ startedAtMs }) => startedAtMs),
     async ended(exitCode = 0) {
       const { exitCode: found, ...used } = await usage;
-      if (found !== exitCode) throw new Error(`\`${argv.join(' ')}\` ended with ${found}:\n${lastWords}`);
+      if (found !== exitCode) throw await failure(`ended with ${found}`);
       return used;
     },
     stop: () => void child.kill('SIGTERM'),
