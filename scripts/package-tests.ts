@@ -4,7 +4,7 @@
 // own totals are the output of the task, which turbo keeps if they passed.
 import { mkdirSync, mkdtempDisposableSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from './run.ts';
 import type { RunTotals } from './totals-reporter.ts';
@@ -24,6 +24,6 @@ if (outside.length > 0 || own.some(({ failures }) => failures.length > 0)) proce
 
 async function runTests(file: string): Promise<string> {
   const chosen = projects.map((name) => `--project=${name}`);
-  await run(['vitest', 'run', ...chosen, `--outputFile=${resolve(file)}`, folder], { cwd: root, stdio: 'inherit' });
+  await run(['vitest', 'run', ...chosen, `--outputFile=${file}`, folder], { cwd: root, stdio: 'inherit' });
   return file;
 }

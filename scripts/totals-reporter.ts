@@ -27,8 +27,8 @@ export interface RunTotals {
 }
 
 /**
- * Prints the reasons for skipped tests, and failures and totals at the very end. With `--outputFile=FILE`, writes them to that file instead, as
- * JSON.
+ * Prints the reasons for skipped tests, and failures and totals at the very end. With `--outputFile=FILE`, an absolute
+ * path, writes them to that file instead, as JSON.
  */
 export default class TotalsReporter implements Reporter {
   #file: string | undefined;
@@ -40,9 +40,12 @@ export default class TotalsReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
     const files = modules.map(totalsOf);
     const outside = unhandledErrors.map((error) => ({ name: 'outside of any test', reason: reasonOf([error]) }));
-    if (this.#file === undefined) process.on('exit', () => process.stdout.write(summary(files, outside)));
+    if (this.#file !== undefined) {
+      writeFileSync(this.#file, JSON.stringify({ files, outside } satisfies RunTotals));
+      return;
+    }
     // The default reporter still writes its own summary after this hook.
-    else writeFileSync(this.#file, JSON.stringify({ files, outside } satisfies RunTotals));
+    process.on('exit', () => process.stdout.write(summary(files, outside)));
   }
 }
 

@@ -20,9 +20,8 @@ import { whyNoKafkaBroker } from './why-no-kafka-broker.ts';
 const reason = await whyNoKafkaBroker();
 const java = await findJava(process.env);
 const javaCommand = typeof java === 'string' ? '' : java.command;
-const timeout = 600_000;
 
-describe.skipIf(reason !== undefined)(`a broker of Kafka${reason === undefined ? '' : ` (skipped: ${reason})`}`, { timeout }, () => {
+describe.skipIf(reason !== undefined)(`a broker of Kafka${reason === undefined ? '' : ` (skipped: ${reason})`}`, () => {
   test('one node keeps its address and its records over a kill, and leaves nothing', async () => {
     await using broker = await startKafkaBroker({ settings: { 'auto.create.topics.enable': 'true' } });
     const [node] = broker.nodes;

@@ -73,7 +73,7 @@ function verify(file: string, acknowledged: number, seen: number): number {
   }
 }
 
-/** What `readBack` must return. */
+/** The records that `readBack` must find from one offset to another. */
 const written = (from: number, to: number, valueAt: (index: number) => string): string[] =>
   Array.from({ length: to - from }, (_, index) => `${from + index} ${valueAt(from + index)}`);
 
